@@ -40,12 +40,13 @@ declare
   rendered text;
 begin
   if name in ('and', 'or') then
-    select format('(%s)', string_agg(
-      rowhouse.render_condition(columns, part), format(' %s ', name) order by n))
-    into rendered
-    from jsonb_array_elements(condition) with ordinality as parts (part, n) where n > 1;
+    for n in 1 .. jsonb_array_length(condition) - 1 loop
+      rendered := concat_ws(format(' %s ', name), rendered,
+        rowhouse.render_condition(columns, condition -> n));
+    end loop;
+    rendered := '(' || rendered || ')';
   elsif name = 'not' then
-    rendered := format('(not %s)', rowhouse.render_condition(columns, condition -> 1));
+    rendered := '(not ' || rowhouse.render_condition(columns, condition -> 1) || ')';
   elsif name = 'row' then
     select format('(%s)', string_agg(term, ', ' order by n))
         || rowhouse.render_operator(condition ->> 1)
@@ -137,13 +138,20 @@ declare
   matches constant text := rowhouse.render_conditions(columns, plan)
     || case when has_ids then ' and "$t"."id" = any ($5)' else '' end;
   total text := 'null::int8';
+  count constant int4 := coalesce(jsonb_array_length(plan -> 'parts'), 0);
+  part jsonb;
   page text;
 begin
-  select string_agg(format('(select "$t"."id" from %s where %s and %s%s limit $4)', source, matches,
+  for n in 0 .. count - 1 loop
+    part := plan -> 'parts' -> n;
+    page := concat_ws(' union all ', page, format(
+      '(select "$t"."id" from %s where %s and %s%s limit $4)', source, matches,
       rowhouse.render_conditions(columns, part),
-      case when part ? 'sort' then rowhouse.render_order(columns, part -> 'sort') end),
-      ' union all ' order by n)
-    into page from jsonb_array_elements(plan -> 'parts') with ordinality as listed (part, n);
+      case when part ? 'sort' then rowhouse.render_order(columns, part -> 'sort') end));
+  end loop;
+  if count > 1 then
+    page := format('select "$p"."id" from (%s) as "$p" limit $4', page);
+  end if;
   if plan ? 'counted' then
     total := format('(select case when count(*) <= %1$s then count(*) end'
       ' from (select from %2$s where %3$s limit %1$s + 1) as "$t")',
@@ -152,7 +160,7 @@ begin
   if page is null then
     raise exception 'no such page' using errcode = 'RH022';
   end if;
-  return format('select array(select "$p"."id" from (%s) as "$p" limit $4), %s', page, total);
+  return format('select array(%s), %s', page, total);
 end
 $$;
 

@@ -1,12 +1,10 @@
 -- Groups of the rows that match conditions, for all tables: their keys, numbers and aggregates.
 
 -- A member of an object with the name of a column, as SQL.
-create function rowhouse.render_member(name text, value text) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-begin
-  return format('%L || coalesce(to_json(%s)::text, ''null'')', to_json(name)::text || ':', value);
-end
-$$;
+create function rowhouse.render_member(name jsonb, value text) returns text
+language sql immutable
+return quote_literal(name::text || ':') || ' || coalesce(to_json(' || value
+  || ')::text, ''null'')';
 
 -- The groups of the rows that match, as JSON objects, sorted by their keys with nulls last; or the
 -- limit that they exceed: "groups", or "key" for a text of a key that is too long.
@@ -52,7 +50,7 @@ begin
       if template is null then
         raise exception 'no such value of a group' using errcode = 'RH022';
       end if;
-      template := rowhouse.render_member(item ->> 'name', template);
+      template := rowhouse.render_member(item -> 'name', template);
       value := format('"$g%s"', n);
       if kind in ('min', 'max') and template like '%"$scale"%' then
         -- As a row has it: the value with the most digits among equal ones, not among all.

@@ -17,11 +17,11 @@ end
 $$;
 
 -- The text of a row with these columns by number, and for its place "$n" the members with related
--- rows in $4, as SQL. Without both, the row is whole: "$o" has what responses contain.
-create function rowhouse.render_row(columns jsonb, picked int4[], has_members bool) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+-- rows in $4, as SQL. Of a whole row, "$o" has what responses contain.
+create function rowhouse.render_row(columns jsonb, picked int4[], is_whole bool, has_members bool)
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
-  if picked = '{}' and not has_members then
+  if is_whole then
     return 'row_to_json("$o")::text';
   end if;
   return format('concat(''{'', %s, ''}'')', case when has_members then format(
@@ -43,7 +43,7 @@ declare
   is_whole constant bool := picked = '{}' and members is null;
   row_text constant text := format(case when is_whole
     then '(select %s from (select %s) as "$o")' else '%s' end,
-    rowhouse.render_row(columns, picked, members is not null), terms ->> 'outputs');
+    rowhouse.render_row(columns, picked, is_whole, members is not null), terms ->> 'outputs');
   -- "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics.
   source constant text := format(
     '(select "$i"."$n", "$t".* from unnest($2) with ordinality as "$i" ("$id", "$n")'
@@ -113,7 +113,8 @@ declare
   numbers constant int4[] := coalesce(translate(asked ->> 'order', '[]', '{}')::int4[], '{}');
   related constant jsonb := asked -> 'related';
   -- Up to this many rows and bytes, rows are built as they are found.
-  is_short constant bool := known = '' and max_rows <= ${FOUND_ROWS} and related is null;
+  is_short constant bool := known = '' and max_rows <= ${FOUND_ROWS};
+  is_whole constant bool := picked = '{}' and related is null;
   columns jsonb;
   filled text[] := given;
   entered record;
@@ -131,7 +132,7 @@ declare
   row_count int4;
   next text := 'null';
 begin
-  select * into entered from rowhouse.enter_set(app, proof, set_name, 1::smallint);
+  entered := rowhouse.enter_set(app, proof, set_name, 1::smallint);
   columns := entered.terms -> 'queried';
   if asked ? 'sets' then
     filled := rowhouse.find_referenced(app, proof, asked -> 'sets', filled);
@@ -152,10 +153,10 @@ begin
     rowhouse.render_keys(columns, numbers),
     case when is_short then format(
       'case when "$i"."$n" <= $4 and %s <= ${FOUND_ROW_BYTES} then %s end as "$text"',
-      entered.terms ->> 'size', rowhouse.render_row(columns, picked, false))
+      entered.terms ->> 'size', rowhouse.render_row(columns, picked, is_whole, false))
       else 'null::text as "$text"' end,
     entered.terms ->> 'table',
-    case when is_short and picked = '{}' then format(' cross join lateral (select %s) as "$o"',
+    case when is_short and is_whole then format(' cross join lateral (select %s) as "$o"',
       entered.terms ->> 'outputs') end,
     entered.terms ->> 'read')
   into ids, states, size, refs, keys, texts using app, entered.person, ids[skipped + 1:], max_rows;
@@ -167,7 +168,8 @@ begin
     if returned = 0 then
       return rowhouse.reject_row(ids[1]);
     end if;
-    members := members[1:returned];
+    members := members[:returned];
+    texts := rowhouse.join_members(texts[:returned], members);
     size := size + octet_length(array_to_string(members, ','));
   end if;
   tag := left(encode(sha256((select value from rowhouse.tag_seed where is_only)

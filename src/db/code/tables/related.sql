@@ -8,7 +8,7 @@ create function rowhouse.render_members(columns jsonb, picked int4[]) returns te
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return coalesce(string_agg(
-      rowhouse.render_member(item ->> 'name', rowhouse.column_term(item, 'sent')), ' || '','' || '
+      rowhouse.render_member(item -> 'name', rowhouse.column_term(item, 'sent')), ' || '','' || '
       order by (item ->> 'place')::int4), '''''')
     from jsonb_array_elements(columns) with ordinality as listed (item, n) where n = any (picked);
 end
@@ -35,25 +35,25 @@ begin
 end
 $$;
 
--- For each row its members with related rows, such as "project":{…},"todos":{…}: an empty text
--- without relations, null if the related rows are too large. A relation has the name of the member
--- ("name"), and for a reference its number ("of"). "refs" has the references of each row.
+-- For each row its members with related rows, such as "project":{…},"todos":{…}: null if the
+-- related rows are too large; without relations, there are none. A relation has the name of the
+-- member ("name"), and for a reference its number ("of"). "refs" has the references of each row.
 create function rowhouse.find_related(app uuid, proof bytea, relations jsonb, ids uuid[],
   refs uuid[]) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  members text[] := array_fill(''::text, array[coalesce(cardinality(ids), 0)]);
+  members text[];
   relation jsonb;
+  label text;
   called uuid[];
   keys uuid[];
   texts text[];
 begin
-  if ids is null or relations is null then
-    return members;
+  if ids is null then
+    return null;
   end if;
-  for relation in
-    select value from jsonb_array_elements(relations) with ordinality order by ordinality
-  loop
+  for nth in 0 .. coalesce(jsonb_array_length(relations), 0) - 1 loop
+    relation := relations -> nth;
     if relation ? 'of' then
       keys := array(select unnest(refs[:][(relation ->> 'of')::int4:(relation ->> 'of')::int4]));
       -- Each row once, in the order of the page, so that the first rows fit.
@@ -67,35 +67,45 @@ begin
     else
       texts := rowhouse.read_children(app, proof, ids, relation);
     end if;
-    members := array(
-      select member || case when member = '' then '' else ',' end
-        || to_json(relation ->> 'name')::text || ':' || text
-      from unnest(members, texts) with ordinality as listed (member, text, n) order by n);
+    label := case when nth = 0 then '' else ',' end || to_json(relation ->> 'name')::text || ':';
+    members := array(select case when nth = 0 then '' else member end || label || text
+      from unnest(members, texts) as listed (member, text));
   end loop;
   return members;
 end
 $$;
 
--- The statement for the rows of a relation: their parents, their ids, their texts, and their
--- references. "places" joins a source of "$i", with the parent "$of" and the order "$n" of each
--- row, to the row that "matching" finds. A text is null if the rows up to it are larger than the
--- relation's bytes.
-create function rowhouse.related_statement(terms jsonb, relation jsonb, places text, matching text)
-returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+-- The rows of a relation at these values of "place", in their order: their texts, and for relations
+-- of these rows their ids and references. A text is null if the rows up to it are larger than the
+-- relation's bytes, and the JSON null for a row that the caller does not see.
+create function rowhouse.read_relation(app uuid, person uuid, terms jsonb, relation jsonb,
+  place text, at anyarray, out texts text[], out ids uuid[], out refs uuid[])
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   columns constant jsonb := terms -> 'queried';
   picked constant int4[] := coalesce(translate(relation ->> 'picked', '[]', '{}'), '{}');
+  max_bytes constant int8 := coalesce((relation ->> 'bytes')::int8, 0);
+  statement constant text := format('select array_agg(case when "$t"."id" is null then ''null'''
+    ' when "$t"."$size" <= $4 then %s end), array_agg("$t"."$size"), %s'
+    ' from unnest($3) as "$i" ("$at") left join lateral (select *, %s as "$size"'
+    ' from data.%I as "$t" where "$t"."app_id" = $1 and "$t".%s = "$i"."$at" and (%s) offset 0)'
+    ' as "$t" on true',
+    rowhouse.render_row(columns, picked, false, false),
+    case when relation ? 'related' then format('array_agg("$t"."id"), array_agg(%s)',
+      rowhouse.render_references(columns)) else 'null, null' end,
+    coalesce(rowhouse.render_sizes(columns, picked), '0::int8'), terms ->> 'table', place,
+    terms ->> 'read');
+  sizes int8[];
+  fitting int4;
 begin
-  return format('select array_agg("$of" order by "$n"), array_agg("id" order by "$n"),'
-    ' array_agg(case when "$size" <= %s then %s end order by "$n"),'
-    ' array_agg(%s order by "$n") from (select "$i".*, "$t".*,'
-    ' sum(%s) over (rows unbounded preceding) as "$size" from %s lateral'
-    ' (select * from data.%I as "$t" where "$t"."app_id" = $1 and %s and (%s) offset 0) as "$t"'
-    ' on true) as "$t"',
-    coalesce((relation ->> 'bytes')::int8, 0), rowhouse.render_members(columns, picked),
-    rowhouse.render_references(columns),
-    coalesce(rowhouse.render_sizes(columns, picked), '0::int8'), places, terms ->> 'table',
-    matching, terms ->> 'read');
+  -- If all rows are short, they are together not larger than allowed.
+  execute statement into texts, sizes, ids, refs using app, person, at, max_bytes / ${MAX_ROWS};
+  if array_position(texts, null) is not null then
+    fitting := (select count(*) from (select sum(size) over (rows unbounded preceding) as size
+      from unnest(sizes) as listed (size)) as summed where coalesce(size, 0) <= max_bytes);
+    execute statement into texts using app, person, at[:fitting], max_bytes;
+    texts := texts || array_fill(null::text, array[cardinality(at) - fitting]);
+  end if;
 end
 $$;
 
@@ -104,22 +114,15 @@ create function rowhouse.read_related(app uuid, proof bytea, wanted uuid[], rela
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   entered record;
-  owners int4[];
-  row_ids uuid[];
-  texts text[];
-  refs uuid[];
+  related record;
 begin
-  select * into entered from rowhouse.enter_set(app, proof, relation ->> 'set', 1::smallint);
+  entered := rowhouse.enter_set(app, proof, relation ->> 'set', 1::smallint);
   if (cardinality(wanted) <= ${MAX_ROWS}) is not true then
     raise exception 'too many rows' using errcode = 'RH022';
   end if;
-  execute rowhouse.related_statement(entered.terms, relation,
-    '(select 0 as "$of", * from unnest($3) with ordinality as "$i" ("$id", "$n")) as "$i"'
-    ' left join',
-    '"$t"."id" = "$i"."$id"')
-  into owners, row_ids, texts, refs using app, entered.person, wanted;
-  return rowhouse.join_members(row_ids, texts,
-    rowhouse.find_related(app, proof, relation -> 'related', row_ids, refs));
+  related := rowhouse.read_relation(app, entered.person, entered.terms, relation, '"id"', wanted);
+  return rowhouse.join_members(related.texts,
+    rowhouse.find_related(app, proof, relation -> 'related', related.ids, related.refs));
 end
 $$;
 
@@ -128,88 +131,59 @@ create function rowhouse.read_children(app uuid, proof bytea, wanted uuid[], rel
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   most constant int4 := (relation ->> 'limit')::int4;
-  picked constant int4[] := coalesce(translate(relation ->> 'picked', '[]', '{}'), '{}');
   entered record;
   columns jsonb;
-  members text;
-  sizes text;
-  owners int4[];
-  places tid[];
-  longer int4[];
-  row_ids uuid[];
-  texts text[];
-  refs uuid[];
-  parents int4[];
-  lists text[];
+  children record;
+  related record;
 begin
-  select * into entered from rowhouse.enter_set(app, proof, relation ->> 'set', 1::smallint);
+  entered := rowhouse.enter_set(app, proof, relation ->> 'set', 1::smallint);
   if (most >= 0 and cardinality(wanted) * most <= ${MAX_ROWS}
     and cardinality(wanted) <= ${MAX_ROWS}) is not true then
     raise exception 'too many rows' using errcode = 'RH022';
   end if;
   columns := entered.terms -> 'queried';
-  select * into owners, places, longer
-    from find.children(app, entered.person, wanted, most, entered.terms ->> 'table',
-      entered.terms ->> 'read', rowhouse.sort_term(columns, (relation ->> 'by')::int4),
-      rowhouse.render_order(columns, relation -> 'sort'));
-  if not relation ? 'related' then
-    -- If all rows are short, they are together not larger than allowed.
-    members := rowhouse.render_members(columns, picked);
-    sizes := rowhouse.render_sizes(columns, picked);
-    -- Sorted by parent first, so that no plan sorts again, which could change the order.
-    texts := array(select concat('{"rows":[],"hasMore":',
-      case when n = any (longer) then 'true}' else 'false}' end)
-      from generate_series(1, cardinality(wanted)) as listed (n) order by n);
-    execute format('select array_agg("$of"), array_agg("$list") from (select "$of",'
-      ' case when count(*) = count("$text") then string_agg("$text", '','') end as "$list"'
-      ' from (select "$i"."$of", "$t"."$text"'
-      ' from rows from (unnest($3), unnest($4)) with ordinality as "$i" ("$of", "$place", "$n")'
-      ' cross join lateral (select ''{'' || %s || ''}'' as "$text" from data.%I as "$t"'
-      ' where "$t"."ctid" = "$i"."$place" and "$t"."app_id" = $1 and (%s) offset 0) as "$t"'
-      ' order by "$i"."$of", "$i"."$n") as "$t" group by "$of") as "$t"',
-      case when sizes is null then members else format('case when %s <= %s then %s end', sizes,
-        coalesce((relation ->> 'bytes')::int8 / ${MAX_ROWS}, 0), members) end,
-      entered.terms ->> 'table', entered.terms ->> 'read')
-    into parents, lists using app, entered.person, owners, places;
-    if array_position(lists, null) is null then
-      for n in 1..coalesce(cardinality(parents), 0) loop
-        texts[parents[n]] := concat('{"rows":[', lists[n], substr(texts[parents[n]], 10));
-      end loop;
-      return texts;
-    end if;
-  end if;
-  execute rowhouse.related_statement(entered.terms, relation, 'rows from (unnest($3), unnest($4))'
-    ' with ordinality as "$i" ("$of", "$place", "$n") join', '"$t"."ctid" = "$i"."$place"')
-  into owners, row_ids, texts, refs using app, entered.person, owners, places;
-  return rowhouse.join_children(cardinality(wanted), owners, rowhouse.join_members(row_ids, texts,
-    rowhouse.find_related(app, proof, relation -> 'related', row_ids, refs)), longer);
+  children := find.children(app, entered.person, wanted, most, entered.terms ->> 'table',
+    entered.terms ->> 'read', rowhouse.sort_term(columns, (relation ->> 'by')::int4),
+    rowhouse.render_order(columns, relation -> 'sort'));
+  related := rowhouse.read_relation(app, entered.person, entered.terms, relation, '"ctid"',
+    children.places);
+  return rowhouse.join_children(cardinality(wanted), children.owners,
+    rowhouse.join_members(related.texts,
+      rowhouse.find_related(app, proof, relation -> 'related', related.ids, related.refs)),
+    children.longer);
 end
 $$;
 
--- The text of each row from its columns and its members with related rows: null if either is. A
--- reference without a row is the JSON null.
-create function rowhouse.join_members(found uuid[], texts text[], members text[]) returns text[]
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select array_agg(case when id is null then 'null' else '{' || text
-    || case when text = '' or member = '' then '' else ',' end || member || '}' end order by n)
-  from unnest(found, texts, members) with ordinality as listed (id, text, member, n)
+-- The text of each row with its members with related rows: null if it or they are too large.
+create function rowhouse.join_members(texts text[], members text[]) returns text[]
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return case when members is null then texts else array(
+    select case text when 'null' then text when '{}' then '{' || member || '}'
+      else left(text, -1) || ',' || member || '}' end
+    from unnest(texts, members) as listed (text, member)) end;
+end
 $$;
 
--- The list of children of each of these many parents: the rows with the parent's number, and
--- whether it has more. Null if the text of a row is.
+-- The list of children of each of these many parents: the rows that the caller sees with the
+-- parent's number, and whether it has more. Null if the text of a row is.
 create function rowhouse.join_children(parents int4, owners int4[], texts text[], longer int4[])
-returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select array_agg(case when is_whole is not false then concat('{"rows":[', rows, '],"hasMore":',
-    case when n = any (longer) then 'true' else 'false' end, '}') end order by n)
-  from generate_series(1, parents) as listed (n)
-  left join (
-    select owner, string_agg(text, ',' order by position) as rows,
-      bool_and(text is not null) as is_whole
-    from unnest(owners, texts) with ordinality as children (owner, text, position) group by owner
-  ) as lists on owner = n
+returns text[] language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return array(
+    select case when is_whole then concat('{"rows":[', rows, '],"hasMore":',
+      case when owner = any (longer) then 'true' else 'false' end, '}') end
+    from (
+      select owner, string_agg(text, ',') filter (where text <> 'null') as rows,
+        bool_and(text is not null) as is_whole
+      from (select * from unnest(owners, texts) as children (owner, text)
+        union all select n, 'null' from generate_series(1, parents) as listed (n)) as listed
+      group by owner
+    ) as lists order by owner);
+end
 $$;
 
 grant execute on function rowhouse.render_members, rowhouse.render_sizes,
   rowhouse.render_references, rowhouse.find_related,
-  rowhouse.related_statement, rowhouse.read_related, rowhouse.read_children, rowhouse.join_members,
+  rowhouse.read_relation, rowhouse.read_related, rowhouse.read_children, rowhouse.join_members,
   rowhouse.join_children to rowhouse_tenant;

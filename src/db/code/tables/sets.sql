@@ -5,62 +5,44 @@
 -- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). The
 -- column is one of "queried" in the terms of a set.
 create function rowhouse.kind_term(item jsonb, term text) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-begin
-  return ${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term;
-end
-$$;
+language sql immutable
+return ${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term;
 
 -- The same about the column of "$t".
 create function rowhouse.column_term(item jsonb, term text) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-begin
-  return replace(rowhouse.kind_term(item, term), '"$value"',
-    '"$t".' || quote_ident(item ->> 'name'));
-end
-$$;
+language sql immutable
+return replace(rowhouse.kind_term(item, term), '"$value"',
+  '"$t".' || quote_ident(item ->> 'name'));
 
 -- A value that is compared and sorted, as plans number them: the columns, then the parts of their
 -- values that an index contains. Null for other numbers.
 create function rowhouse.sort_term(columns jsonb, number int4) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-declare
-  place constant int4 := case when number > 0 then number - 1 end;
-  count constant int4 := jsonb_array_length(columns);
-begin
-  return rowhouse.column_term(columns -> (place % count),
-    (array['value', 'start', 'rest'])[place / count + 1]);
-end
-$$;
+language sql immutable
+return case when number > 0 then rowhouse.column_term(
+  columns -> ((number - 1) % jsonb_array_length(columns)),
+  (array['value', 'start', 'rest'])[(number - 1) / jsonb_array_length(columns) + 1]) end;
 
 -- The type of such a value. A column of a kind without one has its own.
 create function rowhouse.term_type(columns jsonb, number int4) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-declare
-  place constant int4 := case when number > 0 then number - 1 end;
-  count constant int4 := jsonb_array_length(columns);
-  item constant jsonb := columns -> (place % count);
-begin
-  return coalesce(item ->> 'type',
-    rowhouse.kind_term(item, (array['type', 'startType', 'restType'])[place / count + 1]));
-end
-$$;
+language sql immutable
+return case when number > 0 then coalesce(
+  columns -> ((number - 1) % jsonb_array_length(columns)) ->> 'type',
+  rowhouse.kind_term(columns -> ((number - 1) % jsonb_array_length(columns)),
+    (array['type', 'startType', 'restType'])[(number - 1) / jsonb_array_length(columns) + 1])) end;
 
 -- An order as SQL: a list of [number, whether it descends, whether its nulls are then last].
 create function rowhouse.render_order(columns jsonb, keys jsonb) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-  rendered text;
-  key jsonb;
+  rendered text := '';
 begin
-  for key in select value from jsonb_array_elements(keys) loop
-    rendered := coalesce(rendered || ', ', ' order by ')
-      || rowhouse.sort_term(columns, (key ->> 0)::int4)
-      || case when (key ->> 1)::bool then ' desc' else '' end
-      || case when (key ->> 2)::bool then ' nulls last' else '' end;
-    exit when rendered is null;
+  for n in 0 .. coalesce(jsonb_array_length(keys), 0) - 1 loop
+    rendered := rendered || case n when 0 then ' order by ' else ', ' end
+      || rowhouse.sort_term(columns, (keys -> n ->> 0)::int4)
+      || case when (keys -> n ->> 1)::bool then ' desc' else '' end
+      || case when (keys -> n ->> 2)::bool then ' nulls last' else '' end;
   end loop;
-  if rendered is null then
+  if rendered = '' is not false then
     raise exception 'no such order' using errcode = 'RH022';
   end if;
   return rendered;

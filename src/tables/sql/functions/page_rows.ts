@@ -15,6 +15,7 @@ import { type SetColumn, toBase64Url } from "./function_terms.ts";
 export const PAGE_VARIABLES = `"$ids" uuid[];
   "$returned" int4;
   "$size" int8;
+  "$texts" text[];
   "$text" text;
   "$count" int4;
   "$keys" text[];
@@ -34,7 +35,8 @@ export function findRelated({ app, proof }: { app: string; proof: string }): str
     if "$returned" = 0 then
       return rowhouse.reject_row("$ids"[1]);
     end if;
-    "$members" := "$members"[1:"$returned"];
+    "$members" := "$members"[:"$returned"];
+    "$texts" := rowhouse.join_members("$texts"[:"$returned"], "$members");
     "$size" := "$size" + octet_length(array_to_string("$members", ','));
   end if;`;
 }

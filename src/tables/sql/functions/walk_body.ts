@@ -69,13 +69,13 @@ declare
   "$offset" constant int4 := 0;
   "$picked" constant int4[] := ${picked};
   "$cursor" constant text := split_part(${cursor}, E'\\n', 1);
-  "$isShort" constant bool := ${known} = '' and ${limit} <= ${FOUND_ROWS} and "$cursor" = ${cursor};
+  "$isWhole" constant bool := cardinality("$picked") = 0 and "$cursor" = ${cursor};
+  "$isShort" constant bool := ${known} = '' and ${limit} <= ${FOUND_ROWS};
   "$states" bytea;
   "$request" text;
   "$seed" bytea;
   "$isBuilt" bool;
   "$tag" text;
-  "$built" int8;
   "$refs" uuid[];
   "$tids" tid[];
   ${PAGE_VARIABLES}
@@ -109,12 +109,12 @@ begin
     raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
   end if;
   select array_agg("$t"."id"), string_agg("$t"."$state", ''::bytea), coalesce(sum("$t"."$size"), 0),
-    array_agg("$t"."$refs"), min("$t"."$keys"), count("$t"."$text"), string_agg("$t"."$text", ',')
-  into "$ids", "$states", "$size", "$refs", "$keys", "$built", "$text" from (
+    array_agg("$t"."$refs"), min("$t"."$keys"), array_agg("$t"."$text")
+  into "$ids", "$states", "$size", "$refs", "$keys", "$texts" from (
     select "$t".* from unnest("$tids") with ordinality as "$i" ("$tid", "$n") cross join lateral (
       select "$t"."id", ${ROW_STATE} as "$state", ${size} as "$size", ${referencesOfRow(table)} as "$refs",
         case when ${isNext} then ${keys} end as "$keys",
-        case when "$isShort" and "$i"."$n" <= ${limit} and ${size} < ${FOUND_ROW_BYTES} then case when cardinality("$picked") = 0 then row_to_json("$o")::text
+        case when "$isShort" and "$i"."$n" <= ${limit} and ${size} < ${FOUND_ROW_BYTES} then case when "$isWhole" then row_to_json("$o")::text
           else ${pickedRow(table)} end end as "$text"
       from ${rows} cross join lateral (select ${outputs(table)}) as "$o"
       where "$t"."ctid" = "$i"."$tid" and "$t"."app_id" = ${app}${andVisible(table)} offset 0) as "$t" order by "$i"."$n") as "$t";
@@ -137,7 +137,9 @@ begin
     return "$tag" || "$request";
   end if;
   "$count" := "$returned";
-  if not ("$isShort" and "$built" = "$returned" and coalesce(octet_length("$text"), 0) <= ${bytes}) then
+  "$texts" := "$texts"[:"$returned"];
+  "$text" := array_to_string("$texts", ',');
+  if not "$isShort" or array_position("$texts", null) is not null or octet_length("$text") > ${bytes} then
     select "$b"."page", "$b"."count", "$b"."keys" into "$text", "$count", "$keys" from rowhouse.build_page(${app},
       ${readTerms(table)}, "$picked", ${order}, "$members", "$ids", "$returned", "$size", ${bytes}) as "$b";
   end if;
