@@ -17,6 +17,7 @@ import { MAX_COUNTED } from "../src/std/limits.ts";
 import {
   calledName,
   type EndpointCall,
+  isShared,
   printedArguments,
   type RecordedTable,
   toParameters,
@@ -197,7 +198,8 @@ function makeSides({
     return found;
   };
   const call = (asked: EndpointCall, name = "tasks"): Side => {
-    const types = printedArguments(asked.endpoint).split(", ");
+    const [ofApp, ofProof, ...others] = printedArguments(asked.endpoint).split(", ");
+    const types = [ofApp, ofProof, ...(isShared(asked.endpoint) ? ["text"] : []), ...others];
     const { definition } = tableOf(name);
     const values = toParameters(definition, { app, proof: PROOF }, asked).map(
       (value, position) => `${toSql(value)}::${types[position]}`,
