@@ -8,11 +8,18 @@ const SMALL_BYTES = 170_000;
 const OTHER_BYTES = 320_000;
 const COLUMN_BYTES = 12_000;
 
-export type Kept = Readonly<Record<Endpoint, readonly [Touched]>>;
+/** Functions of all tables that write a single row by the table's own function, which has plans. */
+const OF_ONE_ROW: ReadonlySet<Endpoint> = new Set<Endpoint>([
+  "update_many",
+  "update_found",
+  "upsert",
+]);
+
+export type Kept = Readonly<Record<Endpoint, readonly Touched[]>>;
 
 /**
  * An estimate for each function, as measured with 4 to 40 columns: `bun run bench tables` measures whole sessions. A function of all tables
- * keeps no plan, but a session that calls it for a table knows the table.
+ * keeps no plan of its own, but a session that calls it for a table knows the table.
  */
 export function estimateKept(
   { name: table, columns }: ColumnSet,
@@ -22,11 +29,13 @@ export function estimateKept(
     if (SMALL.has(endpoint)) return SMALL_BYTES;
     return OTHER_BYTES + columns.length * COLUMN_BYTES;
   };
-  const kept = ALL_ENDPOINTS.map((endpoint) => [
-    endpoint,
-    isShared(endpoint, dialect)
-      ? [{ table, code: table, bytes: 0 }]
-      : [{ table, code: texts[endpoint], bytes: toBytes(endpoint) }],
-  ]);
+  const toOwn = (endpoint: Endpoint) => {
+    return { table, code: texts[endpoint], bytes: toBytes(endpoint) };
+  };
+  const kept = ALL_ENDPOINTS.map((endpoint) => {
+    if (!isShared(endpoint, dialect)) return [endpoint, [toOwn(endpoint)]];
+    const own = OF_ONE_ROW.has(endpoint) ? [toOwn("update")] : [];
+    return [endpoint, [{ table, code: table, bytes: 0 }, ...own]];
+  });
   return Object.fromEntries(kept) as Kept;
 }

@@ -186,6 +186,26 @@ test.each([
   expect((await patch(json)).json).toMatchObject({ error });
 });
 
+test("a list of one row is written like a longer one", async () => {
+  const [one, other] = await make(2);
+  const { id = "", title } = one ?? {};
+  const readVersion = () =>
+    service.query("select xmin::text as version from data.todos where id = $1", [id]);
+  const before = await readVersion();
+  expect((await patch([{ id, title, note: "n" }])).json).toEqual({ rows: [one] });
+  expect(await readVersion()).toEqual(before);
+  const changed = await patch([{ id, note: "changed" }]);
+  expect(changed.json).toEqual({ rows: [(await get(id)).row] });
+  expect(changed.json).toMatchObject({ rows: [{ note: "changed" }] });
+  const issues = [
+    { body: { id, title: other?.title }, status: 409, path: "/0/title" },
+    { body: { id, project: MISSING }, status: 422, path: "/0/project" },
+    { body: { id: MISSING, note: "x" }, status: 404, path: "/0/id" },
+  ];
+  for (const { body, status, path } of issues)
+    expect(await patch([body])).toMatchObject({ status, json: { details: [{ path }] } });
+});
+
 test("a repeated key gets the first response", async () => {
   const [one] = await make(1);
   const send = (note: string) => patch([{ id: one?.id, note }], { "idempotency-key": "k1" });

@@ -249,6 +249,18 @@ test.each<Scope>(["data:read", "data:write"])("a key with only %s cannot", async
   expect(await list()).toEqual(rows);
 });
 
+test.each([1, 2])("%d rows with the sent values are counted and not written", async (count) => {
+  const title = mark();
+  await make(Array.from({ length: count }, () => ({ title, rank: 1 })));
+  const read = () =>
+    readTexts("select xmin::text || changed_at as text from data.todos where title = $1", [title]);
+  const before = await read();
+  expect((await update(`title=eq.${title}`, { rank: 1 })).json).toEqual({ count });
+  expect(await read()).toEqual(before);
+  expect((await update(`title=eq.${title}`, { rank: 2 })).json).toEqual({ count });
+  expect((await list(`title=eq.${title}`)).map(({ rank }) => rank)).toEqual(before.map(() => 2));
+});
+
 test("a read-only app is not written", async () => {
   const stopped = await service.makeApp(schema);
   await make([{ title: "kept" }], { as: stopped });

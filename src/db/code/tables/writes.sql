@@ -363,6 +363,39 @@ begin
 end
 $$;
 
+-- Changes a row for an API key, whose functions for one row have plans: the text of the row, null
+-- without a row. A row whose values stay the same is not written. An error has the position of the
+-- row in a list of one.
+create function rowhouse.change_row(app uuid, proof bytea, set_name text, terms jsonb, id uuid,
+  body jsonb, max_bytes int4) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  is_changed boolean;
+  changed text;
+  state text;
+  broken text;
+  field text;
+  source text;
+begin
+  execute format('select record_image_ne("$t", jsonb_populate_record("$t", $3)) from data.%I as "$t"
+    where "$t"."app_id" = $1 and "$t"."id" = $2 for no key update', terms ->> 'table')
+  into is_changed using app, id, body;
+  if is_changed then
+    execute format('select api.%I($1, $2, $3, $4, $5, null, null)', set_name || '_update')
+    into changed using app, proof, id, body::text, max_bytes;
+  elsif not is_changed then
+    execute format('select api.%I($1, $2, $3, $4)', set_name || '_get')
+    into changed using app, proof, id, max_bytes;
+  end if;
+  return changed;
+exception when integrity_constraint_violation then
+  get stacked diagnostics state = returned_sqlstate, broken = constraint_name,
+    field = column_name, source = table_name;
+  raise exception 'a row of a batch breaks a rule' using errcode = state,
+    constraint = broken, column = field, table = source, hint = '0';
+end
+$$;
+
 -- Updates rows by their ids: the rows, in the order of the list. If a row is missing, or has none
 -- of its tags, updates none, and returns the positions of all such rows.
 --
@@ -377,6 +410,7 @@ declare
   write record;
   terms jsonb;
   sought uuid[] := array(select id from unnest(ids) as listed (id) order by id);
+  text text;
   locked record;
   forbidden int4;
   missing int4[] := '{}';
@@ -388,6 +422,12 @@ begin
     return write.response;
   end if;
   terms := write.terms;
+  if cardinality(ids) = 1 and not terms ? 'roles' and not bodies -> 0 ? '${ROW_MATCH}' then
+    text := rowhouse.change_row(app, proof, set_name, terms, ids[1], bodies -> 0, max_bytes);
+    if text is not null then
+      return rowhouse.end_write(app, write.claim, ids, array[text], null, max_bytes);
+    end if;
+  end if;
   perform rowhouse.reject_closed(write.person, terms ->> 'closed', bodies);
   if terms ->> 'read' <> 'true' then
     execute format('select array(select "$i"."$id" from unnest($3) as "$i" ("$id")
@@ -529,7 +569,12 @@ begin
   perform rowhouse.reject_references(app, write.person, terms -> 'references', '{null}', bodies);
   found_rows := rowhouse.hold_found(app, proof, write.person, terms, 'from', plan::jsonb, given,
     max_rows, is_part, is_dry);
-  if not is_dry then
+  if is_dry then
+    null;
+  elsif cardinality(found_rows.ids) = 1 and not terms ? 'roles' then
+    perform rowhouse.change_row(app, proof, set_name, terms, found_rows.ids[1], bodies -> 0,
+      max_bytes);
+  else
     perform rowhouse.change_each(app, write.person, terms, found_rows.ids, bodies, null,
       found_rows.bytes + octet_length(sent) * cardinality(found_rows.ids), max_bytes, true, false);
   end if;
@@ -932,8 +977,9 @@ $$;
 grant execute on function rowhouse.begin_write, rowhouse.reject_set_write, rowhouse.hide_replayed,
   rowhouse.reject_closed, rowhouse.find_target, rowhouse.lock_set_rows, rowhouse.read_set_rows,
   rowhouse.reject_references, rowhouse.reject_changes, rowhouse.change_set_rows,
-  rowhouse.change_each, rowhouse.find_met, rowhouse.reject_new_rows, rowhouse.has_other,
-  rowhouse.end_write, rowhouse.hold_found, rowhouse.end_found to rowhouse_tenant;
+  rowhouse.change_each, rowhouse.change_row, rowhouse.find_met, rowhouse.reject_new_rows,
+  rowhouse.has_other, rowhouse.end_write, rowhouse.hold_found, rowhouse.end_found
+  to rowhouse_tenant;
 grant create on schema rowhouse to rowhouse_tenant;
 alter function rowhouse.update_rows owner to rowhouse_tenant;
 alter function rowhouse.update_found_rows owner to rowhouse_tenant;
