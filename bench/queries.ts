@@ -207,7 +207,7 @@ function makeSides({
     const called = calledName(definition, asked.endpoint);
     return { statements: [`select ${called}(${values.join(", ")})`] };
   };
-  const options = { appId: app, person: undefined, missing: new Set<string>() };
+  const options = { appId: app, person: undefined };
   const rest = { bytes: LIST_BYTES, known: "" };
   const query = (text: string, name = "tasks", isCounted = false) => {
     const recorded = tableOf(name);

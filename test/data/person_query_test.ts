@@ -123,7 +123,7 @@ async function walk(name: string, text: string): Promise<Page | undefined> {
   const table = tableOf(name);
   const read = readListQuery(text, table.definition, { appId: app.id, find: () => undefined });
   const caller = callers[name];
-  const planned = planWalk(read, table, { appId: app.id, person: caller, missing: new Set() });
+  const planned = planWalk(read, table, { appId: app.id, person: caller });
   if (planned === undefined || caller === undefined) return undefined;
   const found = await views.call(caller, "todos", {
     endpoint: "walk",

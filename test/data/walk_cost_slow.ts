@@ -114,7 +114,7 @@ describe.each(MEASURED_SERVERS)("on $name with $statistics statistics", ({ isDeb
   function planned(name: string, query: string) {
     const tables = { appId: app.id, find: findIn(schema) };
     const table = findTable(schema, name);
-    const options = { appId: app.id, person: undefined, missing: new Set<string>() };
+    const options = { appId: app.id, person: undefined };
     const read = readListQuery(`${query}&limit=20`, table.definition, tables);
     const walk = planWalk(read, table, options);
     if (walk === undefined) throw new Error("No index has these rows in this order");

@@ -53,7 +53,7 @@ function planFor(views: PersonViews, { appId, caller, table: name }: Asked) {
     views.find(other, caller.role) && tableOf(views, { name: other, role: caller.role });
   return {
     ...{ table, rule: toRuleConditions(table.definition, person) },
-    ...{ options: { appId, person, missing: new Set<string>() }, tables: { appId, find } },
+    ...{ options: { appId, person }, tables: { appId, find } },
   };
 }
 

@@ -14,7 +14,7 @@ import {
 import type { Person } from "../../principal.ts";
 import { Problem, toSentence } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
-import { NO_WALK, PAGE_ENDS, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
+import { PAGE_ENDS, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import { allowsQueries, type DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
@@ -281,7 +281,6 @@ async function findQueriedPage(
   context: KeyRequestContext,
   { table, query, tags, isFound = false }: QueryCall,
 ): Promise<FoundPage> {
-  const missing = new Set<string>();
   const { appId, person } = context.principal;
   const known = tags.join(",");
   const isKnown = (tag: string) => known.split(",").includes(tag);
@@ -295,13 +294,12 @@ async function findQueriedPage(
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
     const related = [...listTables(read.related), ...listSetTables(read.where)];
-    const options = { appId, person, missing, bytes: deps.maxResponseBytes };
-    const canWalk = hasWalks && !missing.has(NO_WALK);
-    const walk = canWalk ? planSeenWalk(read, current, options) : undefined;
+    const options = { appId, person, bytes: deps.maxResponseBytes };
+    const walk = hasWalks ? planSeenWalk(read, current, options) : undefined;
     if (walk !== undefined) {
       const uses = read.related.map((relation) => useOfRelated(relation, { appId, person }));
       const isUnindexed = uses.some(({ isServed }) => !isServed);
-      const use = { index: walk.index, isUnindexed, limitMs: deps.queryTimeoutS * 1000 };
+      const use = { isUnindexed, limitMs: deps.queryTimeoutS * 1000 };
       return { endpoint: "walk", values: { ...walk, ...rest, inline }, related, ...use } as const;
     }
     const planned = planFind(read, current, { ...options, counted });
@@ -321,22 +319,24 @@ async function findQueriedPage(
         return found;
       inline = null;
     } catch (error) {
-      const signal = error instanceof SignalError ? error : undefined;
-      if (call.endpoint === "walk" && signal?.signal === SIGNALS.tooManyVisits) {
-        // The person has too many memberships for walks.
-        hasWalks = false;
-        continue;
-      }
-      if (call.endpoint !== "walk" || signal?.signal !== SIGNALS.indexMissing)
+      if (
+        call.endpoint !== "walk" ||
+        !(error instanceof SignalError && OTHERWISE.has(error.signal))
+      )
         throw explain(error, {
           ...{ table, where: query.where, person, ...call },
           explainSlow: (reason) => explainNeededIndex(query, table, { appId, person, reason }),
         });
-      // The index is a deferred step of a push: until it is built, PostgreSQL finds the rows by another way.
-      missing.add(signal.detail ?? call.index);
+      hasWalks = false;
     }
   }
 }
+
+/**
+ * Errors of a walk whose page PostgreSQL finds by another way: the index is a deferred step of a push that is not built yet, or the person
+ * has too many memberships.
+ */
+const OTHERWISE: ReadonlySet<string> = new Set([SIGNALS.indexMissing, SIGNALS.tooManyVisits]);
 
 export type Limits = { readonly isUnindexed: boolean; readonly limitMs: number };
 

@@ -28,8 +28,6 @@ import { type Bound, toWalkPath, type WalkPath } from "./walk_path.ts";
 type WalkOptions = {
   readonly appId: string;
   readonly person: Person | undefined;
-  /** The indexes that are not built yet. */
-  readonly missing: ReadonlySet<string>;
   /** Max bytes of the related rows of each relation. */
   readonly bytes?: number;
 };
@@ -90,11 +88,11 @@ function toServing(
   query: ListQuery,
   walk: Walk,
   { definition }: RecordedTable,
-  { appId, missing }: WalkOptions,
+  { appId }: WalkOptions,
 ): WalkPath | undefined {
   const known = [ID, ...definition.columns];
   const columns = walk.columns.flatMap(({ name }) => known.find((own) => own.name === name) ?? []);
-  if (missing.has(walk.index) || (walk.appId ?? appId) !== appId) return undefined;
+  if ((walk.appId ?? appId) !== appId) return undefined;
   // No value of an enum is certainly the first.
   const isFixed = (column: QueryColumn) =>
     findComparison(query.where, column, ["eq"]) !== undefined;

@@ -69,8 +69,6 @@ export const FUNCTION_OWNER = "rowhouse_tenant";
 export const NO_MATCH = "412";
 /** The member of `bodies` of `create_many` with which processes of 0.1 update rows: a list of bodies. */
 export const UPDATES = "updates";
-/** The detail of the error of a walk along an index that the function does not have. */
-export const NO_WALK = "walk";
 /** What `known` of a list begins with: whether the page ends in a cursor. Processes before 0.2.0 send only tags. */
 export const PAGE_ENDS = { cursor: "next", plain: "page" } as const;
 /** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */

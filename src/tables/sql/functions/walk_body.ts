@@ -18,7 +18,6 @@ import { MAX_ROWS } from "../../../std/limits.ts";
 import {
   type FunctionSite,
   hashColumnSet,
-  NO_WALK,
   placeholdersOf,
   queryColumns,
   type ServedSet,
@@ -106,7 +105,7 @@ begin
     }
   ${finds}end if;
   if "$tids" is null then
-    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
+    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}';
   end if;
   select array_agg("$t"."id"), string_agg("$t"."$state", ''::bytea), coalesce(sum("$t"."$size"), 0),
     array_agg("$t"."$refs"), min("$t"."$keys"), array_agg("$t"."$text")
@@ -271,6 +270,6 @@ function rejectUnbuilt(table: ServedSet): string {
   const isBuilt = renderBuilt((exactWalks(table) ?? []).map(({ index }) => index));
   if (isBuilt === "") return "";
   return `if ${WALK.index} = '' and ${isBuilt} is not true then
-    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
+    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}';
   end if;`;
 }
