@@ -172,7 +172,7 @@ test("a push that waits for an answer is not repeated by the changes that it mad
   held.write("schema/mod.ts", schema("number", "1"));
   await dev.until(/Not pushed: this drops todos\.hours/);
   // Longer than the time after which another command's changes are noticed.
-  await Bun.sleep(3000);
+  await Bun.sleep(4000);
   expect(dev.output().match(/Not pushed/g)).toHaveLength(1);
   expect(await dev.kill("SIGTERM")).toBe(0);
 });

@@ -350,9 +350,9 @@ test("the printed commands have the schema file of --schema", async () => {
   const edited = "{ $: { title: t.string().required() } }".replace("$", t0);
   mine.write("app/s.ts", schemaText(edited));
   const held = await dev({}, "app/s.ts");
-  expect(held.match(/--to dev(?: --yes)? --schema app\/s\.ts/g)).toHaveLength(2);
+  expect(held.match(/--to dev --schema app\/s\.ts/g)).toHaveLength(2);
   expect(await dev({ separate: "all" }, "app/s.ts")).toContain(
-    "db push --to dev --yes --schema app/s.ts:",
+    "db push --to dev --schema app/s.ts --yes:",
   );
 });
 
@@ -573,7 +573,10 @@ test("a push to a shared service names the commands for what only dev has rename
   expect(await dev()).toBe("Nothing to do\n");
   edit(mine, "{ $: { title: t.string().required(), n: t.number() } }");
   await dev();
-  expect((await run("push")).err).toContain(`rowhouse db retype ${t0}.n number --to staging`);
+  const named = await run("push", "--schema", "schema/mod.ts");
+  expect(named.err).toContain(
+    `rowhouse db retype ${t0}.n number --to staging --schema schema/mod.ts;`,
+  );
   expect(await run("retype", `${t0}.n`, "number", "--yes")).toMatchObject({ code: 0 });
   const pushed = await run("push");
   expect(pushed).toMatchObject({ code: 0 });

@@ -17,7 +17,12 @@ import {
   readEnvironments,
 } from "../project_file.ts";
 import { findAdminAddress } from "../settings.ts";
-import { type Destination, type ServiceDestination, showDestination } from "./service.ts";
+import {
+  type Destination,
+  findSchemaFlag,
+  type ServiceDestination,
+  showDestination,
+} from "./service.ts";
 
 /** The required scope of a key, for messages. */
 const SCHEMA_SCOPE = "schema:push, or schema:read to plan, check and pull";
@@ -78,10 +83,13 @@ export async function findService(
 }
 
 /** One line, with a warning if the key can be intercepted. */
-function announce<Found extends Destination>(where: Pick<Where, "terminal">, found: Found): Found {
+function announce<Found extends Destination>(
+  where: Pick<Where, "args" | "terminal">,
+  found: Found,
+): Found {
   where.terminal.warn(`Destination: ${showDestination(found)}`);
   if (found.kind === "service") warnPlain(where, found.target.url);
-  return found;
+  return { ...found, schema: findSchemaFlag(where) };
 }
 
 function warnPlain({ terminal }: Pick<Where, "terminal">, url: string): void {

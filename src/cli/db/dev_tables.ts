@@ -36,7 +36,7 @@ import { type PushSteps, planHistory } from "./history.ts";
 import { PROJECT_JOURNAL, readDeclared } from "./journal.ts";
 import type { Project } from "./project.ts";
 import { type ProjectPush, type PushTask, pushProject } from "./push.ts";
-import type { ServiceDestination } from "./service.ts";
+import { type Destination, type ServiceDestination, withDestination } from "./service.ts";
 
 export type DevPush = Omit<PushTask, "prepare" | "destination" | "dryRun" | "definition"> & {
   destination: ServiceDestination;
@@ -126,17 +126,17 @@ type Following = {
 async function follow(project: Project, following: Following): Promise<PushSteps> {
   const { definition, file } = project;
   const { setting, task, dryRun, unfit, kept } = following;
-  const { address, app, config, answers } = task;
+  const { address, app, config, answers, destination } = task;
   const folder = join(dirname(file), PROJECT_JOURNAL);
   const migrations = await readMigrations(folder, relative(setting.folder, folder));
   return await withDatabase(address, config, async (admin) => {
     const before = await readOwnTables(admin, app);
     const renames = planRenames(toDefinition(before), { definition, migrations, answers });
     if (renames.open.length > 0 && !dryRun)
-      throw new UndecidedError(setting, { renames: renames.open });
+      throw new UndecidedError(destination, { renames: renames.open });
     if (unfit.size === 0)
       for (const rename of renames.open)
-        task.print(`Notice: ${describeRename(rename, toRun(setting))}`);
+        task.print(`Notice: ${describeRename(rename, destination)}`);
     if (!dryRun) await apply(project, renames.changes, { following, own: before });
     const own = renames.changes.reduce(changeOwn, before);
     const changes = planChanges(own, { definition, unfit });
@@ -152,8 +152,8 @@ async function follow(project: Project, following: Following): Promise<PushSteps
       isDrop && answers.drops !== "all" && !answers.drops.includes(name);
     const open = losses.filter(isOpen);
     const why = open.flatMap(({ name }) => unfit.get(name) ?? []);
-    if (open.length > 0) throw new UndecidedError(setting, { losses: open, why });
-    const place = { folder: setting.folder, target: task.destination.target };
+    if (open.length > 0) throw new UndecidedError(destination, { losses: open, why });
+    const place = { folder: setting.folder, target: destination.target };
     for (const [name, lost] of Map.groupBy(losses, ({ table }) => table)) {
       const table = findTable(toDefinition(own), name);
       const columns = lost.flatMap(({ column }) => column ?? []);
@@ -366,36 +366,30 @@ type Open = {
 export class UndecidedError extends RejectedError {
   readonly renames: readonly Rename[];
   readonly losses: readonly Loss[];
-  constructor(setting: Pick<Setting, "args">, open: Open) {
+  constructor(destination: Destination, open: Open) {
     const { renames = [], losses = [], why = [] } = open;
-    const run = toRun(setting);
-    const lines = renames.map((rename) => `Not pushed: ${describeRename(rename, run)}`);
-    if (losses.length > 0) lines.push(describeLosses(losses, run));
+    const lines = renames.map((rename) => `Not pushed: ${describeRename(rename, destination)}`);
+    if (losses.length > 0) lines.push(describeLosses(losses, destination));
     super([...new Set(why), ...lines].join("\n"));
     this.renames = renames;
     this.losses = losses;
   }
 }
 
-/** Commands of a person, with the schema file of this one. */
-function toRun({ args }: Pick<Setting, "args">) {
-  const schema = args.has("schema") ? ` --schema ${quoteForShell(args.text("schema") ?? "")}` : "";
-  return (words: string, flags = " --yes") => `run rowhouse ${words} --to dev${flags}${schema}`;
-}
-
-type Run = ReturnType<typeof toRun>;
+const PUSH = "rowhouse db push";
 
 /** Only the push itself knows what else it drops: without an answer it says so. */
-function describeRename({ from, to }: Rename, run: Run): string {
+function describeRename({ from, to }: Rename, destination: Destination): string {
   const kind = from.includes(".") ? "column" : "table";
   const name = to.split(".").at(-1) ?? "";
-  const rename = run(`db rename ${quoteForShell(from)} ${quoteForShell(name)}`);
-  return `${to} may be the new name of ${from}. To rename the ${kind}, ${rename}; to drop ${from} and add another ${kind}, ${run("db push", "")}`;
+  const words = `rowhouse db rename ${quoteForShell(from)} ${quoteForShell(name)}`;
+  const [rename, push] = [words, PUSH].map((command) => withDestination(command, destination));
+  return `${to} may be the new name of ${from}. To rename the ${kind}, run ${rename} --yes; to drop ${from} and add another ${kind}, run ${push}`;
 }
 
-function describeLosses(losses: readonly Loss[], run: Run): string {
+function describeLosses(losses: readonly Loss[], destination: Destination): string {
   const names = losses.map(({ what }) => what).join(" and ");
-  return `Not pushed: this drops ${names}. To drop ${losses.length === 1 ? "it" : "them"}, ${run("db push")}: it first writes the rows to ${DROPPED_FOLDER}. dev serves the last good schema until then`;
+  return `Not pushed: this drops ${names}. To drop ${losses.length === 1 ? "it" : "them"}, run ${withDestination(PUSH, destination)} --yes: it first writes the rows to ${DROPPED_FOLDER}. dev serves the last good schema until then`;
 }
 
 /** The answers with that of a person to an open decision; `undefined` if the person does not decide. */

@@ -33,6 +33,8 @@ export type DirectDestination = {
   kind: "database";
   address: Address;
   app: string;
+  /** The value of `--schema`, for commands to run next. */
+  schema?: string | undefined;
   isDev?: boolean;
 };
 /** The terminal shows failures of deferred steps, which a command without a service runs itself. */

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { quoteForShell } from "../../std/quote_shell.ts";
 import { SCHEMA_PATH } from "../../tables/limits.ts";
+import type { Setting } from "../command.ts";
 import type { ProjectEnvironment } from "../project_file.ts";
 import { showAddress } from "../settings.ts";
 import { callEndpoint, type Target } from "./http.ts";
@@ -13,6 +15,8 @@ import type { DirectDestination, DirectOptions, SchemaService } from "./schema_s
 export type Destination = ServiceDestination | DirectDestination;
 export type ServiceDestination = {
   kind: "service";
+  /** The value of `--schema`, for commands to run next. */
+  schema?: string | undefined;
   target: Target;
   /** The value of `--to` that selects it, if one does. */
   to?: string;
@@ -37,10 +41,16 @@ export function showDestination(destination: Destination): string {
   return `${name} (${[target.url, ...(app === undefined ? [] : [`app ${app}`])].join(", ")})`;
 }
 
-/** A command with the flag that selects this destination. */
+/** A command with the flags that select this destination, and the schema file. */
 export function withDestination(command: string, destination: Destination): string {
-  if (destination.kind === "database") return `${command} --app ${destination.app}`;
-  return destination.to === undefined ? command : `${command} --to ${destination.to}`;
+  const schema = destination.schema && ` --schema ${quoteForShell(destination.schema)}`;
+  const to = destination.kind === "service" && destination.to && ` --to ${destination.to}`;
+  const app = destination.kind === "database" && ` --app ${destination.app}`;
+  return `${command}${to || app || ""}${schema ?? ""}`;
+}
+
+export function findSchemaFlag({ args }: Pick<Setting, "args">): string | undefined {
+  return args.has("schema") ? args.text("schema") : undefined;
 }
 
 /** A text with the flag that selects the destination in each of its commands that lacks one. */

@@ -16,7 +16,7 @@ import { type Answers, NO_ANSWERS } from "../db/dev_plan.ts";
 import { askForAnswers, pushToDev, UndecidedError } from "../db/dev_tables.ts";
 import { evaluateSchema } from "../db/evaluate.ts";
 import type { ProjectPush } from "../db/push.ts";
-import { nameDestination } from "../db/service.ts";
+import { findSchemaFlag, nameDestination } from "../db/service.ts";
 import { readShare } from "../db/sharing.ts";
 import type { DevFile } from "../dev_file.ts";
 import { explain } from "../failures.ts";
@@ -50,7 +50,10 @@ export async function pushOnce(
   file: string,
   { config, target, address, app, answers, onMigration, evaluated }: DevPush,
 ): Promise<DevPushed> {
-  const destination = { kind: "service", target, app, to: DEV_ENVIRONMENT } as const;
+  const destination = {
+    ...({ kind: "service", target, app, to: DEV_ENVIRONMENT } as const),
+    schema: findSchemaFlag(setting),
+  };
   const print = (line: string) => setting.terminal.print(nameDestination(line, destination));
   try {
     const definition = evaluated ?? (await evaluateSchema(setting, file));
@@ -161,7 +164,7 @@ export function openPushes({ project, onPushed, config, admin, localUrl, file }:
 }
 
 /** Longer than between the changes and the push of one command. */
-const RECORD_INTERVAL_MS = 500;
+const RECORD_INTERVAL_MS = 1000;
 
 /** Checks one after the other. The first of several failures in a row is reported. */
 export function watchRecords(
