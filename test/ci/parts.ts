@@ -154,8 +154,16 @@ export const PARTS: readonly Part[] = [
               "model",
             ],
             ...["number_lists", "on_update", "person_model", "person_rows", "person_stolen_login"],
-            ...["person_union", "person_upsert", "query", "referenced", "related", "row_size"],
-            ...["set_null", "update_many", "update_where", "upsert", "values", "walk_indexes"],
+            ...["person_union", "person_upsert", "query", "query_fuzz", "referenced", "related"],
+            ...[
+              "row_size",
+              "set_null",
+              "update_many",
+              "update_where",
+              "upsert",
+              "values",
+              "walk_indexes",
+            ],
             "writes_fuzz",
           ].map((file) => `test/data/${file}_test.ts`),
           ...[

@@ -37,10 +37,10 @@ const SEE = `
   create event trigger see on ddl_command_start execute function public.see();
   select 1`;
 
-test("six simultaneous runs apply each migration once, only on this server, and a seventh run changes nothing", async () => {
+test("simultaneous runs apply each migration once, only on this server, and a later run changes nothing", async () => {
   await withDatabase(database.url, (admin) => admin.message(SEE));
   const env = { ADMIN_DATABASE_URL: database.url };
-  const runs = await Promise.all([1, 2, 3, 4, 5, 6].map(() => migrate(env, "--json")));
+  const runs = await Promise.all([1, 2, 3].map(() => migrate(env, "--json")));
   expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
   const applied = runs.flatMap(({ out }) => (JSON.parse(out) as { applied: string[] }).applied);
   expect(applied.length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 /**
- * Each planted fault of the compiler of rules is found by the comparison with the model. A reduced run plants a fifth of them: they show
- * that the model compares, and the others that it compares everything.
+ * Each planted fault of the compiler of rules is found by the comparison with the model. A reduced run plants one of each kind that the
+ * first schema finds: they show that the model compares, and the others that it compares everything.
  */
 import { describe, expect, test } from "bun:test";
 import { FAULTS, plant } from "../support/oracle/faults.ts";
@@ -9,7 +9,13 @@ import { openModelService, run } from "../support/oracle/run.ts";
 import { isFull } from "../support/tier.ts";
 
 const SCHEMAS = 8;
-const NAMES = Object.keys(FAULTS).filter((_, n) => isFull() || n % 5 === 2);
+const QUICK = [
+  "a delete ignores its rule",
+  "references are not checked",
+  "an idempotency key is not bound to the person",
+  "related rows ignore the rule of their table",
+];
+const NAMES = isFull() ? Object.keys(FAULTS) : QUICK;
 
 describe.each(NAMES)("%s", (name) => {
   test("is found", async () => {

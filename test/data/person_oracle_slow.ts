@@ -10,7 +10,7 @@ const service = await share(
   openTestService({ service: { ...UNGUARDED, previews: ["filters", "live", "browser"] } }),
 );
 
-test.each(Array.from({ length: countRuns(80) }, (_, n) => n))(
+test.each(Array.from({ length: countRuns(40) }, (_, n) => n))(
   "rules and rows of seed %d",
   async (n) => {
     // More rows than a request writes, too.

@@ -138,7 +138,7 @@ test("migrate creates this release's functions while old processes call old func
   await change(OTHER_RELEASE);
   const before = await readAll();
   const others = callAsOtherRelease();
-  const runs = await Promise.all([1, 2, 3, 4, 5, 6].map(() => run(["migrate", "--json"])));
+  const runs = await Promise.all([1, 2, 3].map(() => run(["migrate", "--json"])));
   const { calls, failures } = await others.stop();
 
   expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
