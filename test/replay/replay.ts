@@ -38,7 +38,8 @@ export async function replay(version: string, program: string, preview: string):
     const requests = makeRequests(await findSubjects(theirs));
     const [differences, pairs]: [Difference[], Pairs] = [[], new Map()];
     for (const request of requests) {
-      const [before, after] = [await exchange(theirs, request), await exchange(ours, request)];
+      const sent = [exchange(theirs, request), exchange(ours, request)] as const;
+      const [before, after] = await Promise.all(sent);
       if (!isSame(before, after, pairs)) differences.push({ request, theirs: before, ours: after });
     }
     return { requests: requests.length, differences };
