@@ -35,7 +35,7 @@ let mate: ReturnType<typeof makeProject>;
 let t0: string;
 
 beforeAll(async () => {
-  const previews = { service: { previews: ["browser"] } } as const;
+  const previews = { service: { previews: ["browser", "filters"] } } as const;
   services.push(await openTestService(previews), await openTestService());
 });
 /** Both have `todos` with a title: staging by a migration, and `dev` before it, with a row. */
@@ -211,6 +211,25 @@ test("a removed table is written to a file that the printed command imports", as
   expect(await dev(DROP)).toContain(
     "declare todos2 again, import dropped rows of todos first, and run",
   );
+});
+
+test("dropped values come back to rows that a unique column finds", async () => {
+  const before = "{ $: { titel: t.string().required().unique(), x: t.string() } }";
+  edit(mine, before);
+  await dev();
+  await create({ titel: "Tea", x: "X" });
+  edit(mine, "{ $: { titel: t.string().required().unique() } }");
+  const printed = (await dev(DROP)).replaceAll("todos", t0);
+  const [, command = ""] =
+    /again, start rowhouse dev with --preview filters, and run rowhouse (data .*) --to dev/.exec(
+      printed,
+    ) ?? [];
+  edit(mine, before);
+  await dev();
+  const env = { ROWHOUSE_URL: local.service.url, ROWHOUSE_API_KEY: local.app.key };
+  const imported = await runHere(command.split(" "), { folder: mine.folder, env });
+  expect(imported).toMatchObject({ code: 0 });
+  expect(await rows()).toContainEqual({ titel: "Tea", x: "X" });
 });
 
 test("the file has all rows, also those beyond a page that their size cuts", async () => {

@@ -38,11 +38,12 @@ export async function keepRows(
   const unique = columns.length === 0 ? undefined : table.columns.find((each) => each.unique)?.name;
   const by = unique === undefined ? "" : ` --update-by ${quoteForShell(unique)}`;
   const how = unique === undefined ? " as new rows, with new ids" : "";
+  const preview = unique === undefined ? "" : ", start rowhouse dev with --preview filters,";
   const referenced = new Set(table.columns.flatMap((column) => column.table ?? []));
   referenced.delete(table.name);
   const first = unique === undefined ? [...referenced].join(" and ") : "";
   const command = `rowhouse data import ${quoteForShell(table.name)} ${quoteForShell(file)}${by}`;
-  return `Wrote ${showCount(count, "row")} of ${table.name} to ${file}. To import them${how}, declare ${again} again${first && `, import dropped rows of ${first} first,`} and run ${command} --to dev`;
+  return `Wrote ${showCount(count, "row")} of ${table.name} to ${file}. To import them${how}, declare ${again} again${preview}${first && `, import dropped rows of ${first} first,`} and run ${command} --to dev`;
 }
 
 /** The JSON text of each row. The service serves meanwhile. */
