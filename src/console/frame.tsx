@@ -6,6 +6,7 @@ import { CONSOLE_PATH, describeProblem, PATHS, type RejectedRequest } from "../i
 import { type Html, type Part, renderBrand, respondWithPage, SIGN_OUT_PATH } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { ConsoleVisitor } from "../records/console/mod.ts";
+import { inDigits } from "../std/count.ts";
 import { DOCS, FIND } from "./paths.ts";
 
 /** The entries of the navigation. The shortcut of each entry is `g`, then its key. */
@@ -31,6 +32,8 @@ export type ConsolePage = {
   crumbs?: Crumbs;
   /** Buttons and links next to the heading. */
   actions?: Part;
+  /** Pages beside this one, in the navigation. */
+  beside?: { name: string; pages: Crumbs };
   /** Content below the heading, such as tabs. */
   tabs?: Part;
   body: Part;
@@ -69,7 +72,7 @@ export function respondWithConsoleProblem(problem: Problem, rejected: RejectedRe
 /** The frame of an error page has no visitor, and so no personal data. */
 type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
-function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
+function renderFrame({ me, entry, title, crumbs = [], actions, beside, tabs, body }: Framed): Html {
   const current = entry ?? crumbs[0]?.name ?? title;
   return (
     <>
@@ -120,6 +123,22 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
               </li>
             ))}
           </ul>
+          {beside && (
+            <section class="beside" aria-labelledby="beside">
+              <h2 class="recent-name" id="beside">
+                <bdi>{beside.name}</bdi>
+              </h2>
+              <ul class="side-list">
+                {beside.pages.map(({ name, path }) => (
+                  <li>
+                    <a href={path} aria-current={name === title && "page"}>
+                      <bdi>{name}</bdi>
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
           <section class="recent" aria-labelledby="recent" hidden>
             <h2 class="recent-name" id="recent">
               Recent apps
@@ -191,7 +210,7 @@ function renderCount(name: string, me: ConsoleVisitor | undefined): Html | undef
     <>
       {" "}
       <span class="side-count" aria-hidden="true">
-        {count.toLocaleString("en")}
+        {inDigits(count)}
       </span>
     </>
   );

@@ -18,10 +18,10 @@ import {
   readConsole,
   readSorted,
 } from "../records/console/mod.ts";
+import { inDigits } from "../std/count.ts";
 import { toSearchExpression } from "../std/letter_case.ts";
 import { MAX_SORTED_ROWS } from "../std/limits.ts";
 import type { Visit } from "./enter.tsx";
-import { toCount } from "./numbers.tsx";
 import {
   ACTIONS_COLUMN,
   type ColumnSort,
@@ -201,7 +201,7 @@ export function renderListLinks({ path, query = {}, next, name, isWhole }: Links
     <>
       {isWhole === false && (
         <p class="quiet">
-          The list is long: only its first {toCount(MAX_SORTED_ROWS)} rows are sorted. Search it.
+          The list is long: only its first {inDigits(MAX_SORTED_ROWS)} rows are sorted. Search it.
         </p>
       )}
       <p class="action-buttons">

@@ -11,6 +11,7 @@ import {
   SPANS,
   type Span,
 } from "../records/console/mod.ts";
+import { inDigits } from "../std/count.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { MIN_REQUESTS, toTotals } from "./form_page.tsx";
 import { numeric, renderAppName, renderTable, renderText, renderTime } from "./parts.tsx";
@@ -85,15 +86,15 @@ export function renderStats(
     isFew || totals.before.requests < MIN_REQUESTS ? "" : `, ${text} ${before}`;
   const shareBefore = (count: number) => compare(toShare(count, totals.before.requests));
   const change = toChange(requests / elapsedS, totals.before.requests / (axis.steps * axis.stepS));
-  const toValue = (count: number) => (isFew ? toCount(count) : toShare(count, requests));
+  const toValue = (count: number) => (isFew ? inDigits(count) : toShare(count, requests));
   const few = isFew ? "too few requests for a share" : "";
   return (
     <dl class="stats">
       {renderStat("Requests / s", toRate(requests, span), {
-        detail: `${toCount(requests)} total${compare(`${change} from`)}`,
+        detail: `${inDigits(requests)} total${compare(`${change} from`)}`,
       })}
       {renderStat("Errors", toValue(errors), {
-        detail: few || `${toCount(errors)} failed${shareBefore(totals.before.errors)}`,
+        detail: few || `${inDigits(errors)} failed${shareBefore(totals.before.errors)}`,
         isBad: errors > 0,
         path: to("failed"),
       })}
@@ -104,7 +105,7 @@ export function renderStats(
         path: to("slow"),
       })}
       {renderStat("Rejected", toValue(rejections), {
-        detail: few || `${toCount(rejections)} responses${shareBefore(totals.before.rejections)}`,
+        detail: few || `${inDigits(rejections)} responses${shareBefore(totals.before.rejections)}`,
         path: to("rejected"),
       })}
     </dl>
@@ -114,7 +115,7 @@ export function renderStats(
 /** The change in percent. */
 function toChange(now: number, before: number): string {
   const percent = Math.round((100 * (now - before)) / before);
-  return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))}%`;
+  return `${percent < 0 ? "−" : "+"}${inDigits(Math.abs(percent))}%`;
 }
 
 const SPAN_LABELS: Readonly<Record<Span, string>> = {
@@ -178,8 +179,8 @@ function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const series = toSeries(numbers, span, POINTS_IN_LIST);
   return [
     renderLine(series.requests, series.errors),
-    <span title={`${toCount(requests)} total`}>{toRate(requests, span)}</span>,
-    errors > 0 ? <b class="bad">{toCount(errors)}</b> : "0",
+    <span title={`${inDigits(requests)} total`}>{toRate(requests, span)}</span>,
+    errors > 0 ? <b class="bad">{inDigits(errors)}</b> : "0",
     requests < MIN_REQUESTS ? (
       <span class="quiet" title="too few requests">
         –
@@ -203,12 +204,8 @@ function toSeries({ counted }: Numbers, span: Span, points: number) {
   return { requests: spread(1), errors: spread(2) };
 }
 
-export function toCount(count: number): string {
-  return count.toLocaleString("en");
-}
-
 export function showRequests(count: number): string {
-  return `${toCount(count)} ${count === 1 ? "request" : "requests"}`;
+  return `${inDigits(count)} ${count === 1 ? "request" : "requests"}`;
 }
 
 function toRate(requests: number, span: Span): string {
@@ -217,7 +214,7 @@ function toRate(requests: number, span: Span): string {
   if (requests === 0) return "0";
   if (rate < 0.01) return "< 0.01";
   if (rate < 10) return rate.toFixed(rate < 1 ? 2 : 1);
-  return toCount(Math.round(rate));
+  return inDigits(Math.round(rate));
 }
 
 function toShare(count: number, all: number): string {
@@ -283,7 +280,7 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
       {renderTable("Apps", columns, [...rows, ...others])}
       {appCount > apps.length && (
         <p>
-          <a href={APPS}>{appCount === 1 ? "The app" : `All ${toCount(appCount)} apps`}</a>
+          <a href={APPS}>{appCount === 1 ? "The app" : `All ${inDigits(appCount)} apps`}</a>
         </p>
       )}
     </>

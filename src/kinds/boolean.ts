@@ -44,6 +44,7 @@ export const booleanSql: SqlKind = {
 
 export const booleanField: FieldKind = {
   label: "true or false",
+  sign: "y/n",
   expected: () => "true or false",
   control: "choice",
   choices: () => ["true", "false"],

@@ -106,6 +106,7 @@ export const dateSql: SqlKind = {
 
 export const dateField: FieldKind = {
   label: "date",
+  sign: "date",
   expected: () => "an existing date, such as 2026-01-31",
   control: "date",
   cell: "plain",

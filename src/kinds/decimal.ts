@@ -76,6 +76,7 @@ export const decimalSql: SqlKind = {
 
 export const decimalField: FieldKind = {
   label: "decimal",
+  sign: "0.00",
   expected: () => "a decimal number as a text, such as “12.50”",
   hint: "Stored exactly, such as 12.50",
   control: "number",

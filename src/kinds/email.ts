@@ -61,6 +61,7 @@ export const emailSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
 
 export const emailField: FieldKind = {
   label: "email",
+  sign: "@",
   expected: () => "an email address, such as ada@example.org",
   control: "line",
   input: "email",

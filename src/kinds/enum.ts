@@ -88,6 +88,7 @@ export const enumSql: SqlKind = {
 
 export const enumField: FieldKind = {
   label: "choice",
+  sign: "a|b",
   expected: ({ values = [] }) => `one of ${values.join(", ")}`,
   control: "choice",
   choices: ({ values = [] }) => values,

@@ -52,6 +52,7 @@ export const integerSql: SqlKind = {
 
 export const integerField: FieldKind = /* @__PURE__ */ Object.assign({}, numberField, {
   label: "whole number",
+  sign: "123",
   expected: () => "a whole number",
   search: {
     operators: SEARCHED_BY_ORDER,

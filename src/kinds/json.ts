@@ -171,6 +171,7 @@ export const NEVER_ACCEPTED = '"\\ud800"';
 
 export const jsonField: FieldKind = {
   label: "JSON",
+  sign: "{ }",
   expected: () => "JSON that can be stored",
   hint: 'Such as {"a": 1}, or "text" with quotes',
   control: "json",

@@ -256,6 +256,8 @@ export type Conversion = {
 export type FieldKind = {
   /** The type in words. The target of a reference follows it. */
   readonly label: string;
+  /** A few characters that stand for the type in the head of a column. */
+  readonly sign: string;
   /** A value that the column accepts, in words. */
   readonly expected: (column: Details) => string;
   readonly hint?: string | undefined;

@@ -90,6 +90,7 @@ export const SEARCHED_NUMBER: RegExp = /^-?\d+(\.\d+)?$/;
 
 export const numberField: FieldKind = {
   label: "number",
+  sign: "1.5",
   expected: () => "a number",
   control: "number",
   toText: (_, json) => json,

@@ -73,6 +73,7 @@ export const refSql: SqlKind = /* @__PURE__ */ Object.assign({}, uuidSql, {
 
 export const refField: FieldKind = /* @__PURE__ */ Object.assign({}, uuidField, {
   label: "references",
+  sign: "→",
   expected: ({ table }: Details) => `the id of a row of ${table}`,
   hint: undefined,
   control: "reference" as const,

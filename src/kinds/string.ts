@@ -123,6 +123,7 @@ export const textSearch: SearchField = {
 
 export const stringField: FieldKind = {
   label: "text",
+  sign: "abc",
   expected: () => "a text",
   control: "lines",
   isFreeText: true,

@@ -159,6 +159,7 @@ export function toMomentText(value: string): string {
 
 export const timestampField: FieldKind = {
   label: "date and time",
+  sign: "time",
   expected: () => "an existing date and time with an offset, such as 2026-01-31T09:00:00Z",
   hint: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
   control: "moment",

@@ -82,6 +82,7 @@ export const urlSql: SqlKind = /* @__PURE__ */ Object.assign({}, stringSql, {
 
 export const urlField: FieldKind = {
   label: "URL",
+  sign: "www",
   expected: () => "an absolute http or https URL, such as https://example.org/path",
   control: "line",
   input: "url",

@@ -73,6 +73,7 @@ export function shortenId(id: string): string {
 
 export const uuidField: FieldKind = {
   label: "uuid",
+  sign: "id",
   expected: () => "an id",
   hint: "Such as 0190163d-8694-739b-aea5-966c26f8ad91",
   control: "line",

@@ -16,3 +16,8 @@ export function showCount(
 ): string {
   return `${count} ${Number(count) === 1 ? singular : plural}`;
 }
+
+/** A number with a separator of thousands, such as 20,001. */
+export function inDigits(count: number): string {
+  return count.toLocaleString("en");
+}

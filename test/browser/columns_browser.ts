@@ -117,6 +117,7 @@ test.each(displays("dark", 360))(
       "todos",
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
       async (page) => {
+        await page.getByRole("button", { name: "More" }).click();
         await menu(page);
         await expectSound(page);
       },

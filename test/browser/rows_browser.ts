@@ -156,6 +156,7 @@ describe.each(displays("dark", 360))("$colorScheme, $width px wide:", ({ colorSc
       await expectSound(page, path);
     }
     await page.goto(pages.toUrl("todos"));
+    await page.getByRole("button", { name: "More" }).click();
     await page.getByText("Columns", { exact: true }).click();
     await expectSound(page, "columns");
     await expectRejectionSound(page, id);

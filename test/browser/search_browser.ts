@@ -77,7 +77,7 @@ describe("5,000 rows:", () => {
       await range(page, "Rows 1 to 1 of 1 found");
       expect(await box(page).inputValue()).toBe("row 4321.");
       await page.getByRole("button", { name: "Clear" }).click();
-      await range(page, "Rows 1 to 50 of 5000");
+      await range(page, "Rows 1 to 50 of 5,000");
       await page.goBack();
       await range(page, "Rows 1 to 1 of 1 found");
     });
@@ -128,7 +128,7 @@ describe("5,000 rows:", () => {
       await range(page, "Rows 4,951 to 5,000 of 5,000 found");
       expect(await hours()).toBe("null");
       await sort.click();
-      await range(page, "Rows 1 to 50 of 5000");
+      await range(page, "Rows 1 to 50 of 5,000");
       expect(page.url()).not.toContain("#");
     });
   });
@@ -154,7 +154,7 @@ describe("5,000 rows:", () => {
       await page.keyboard.press("Enter");
       await page.getByText("No rows match this search.").waitFor();
       await page.getByRole("button", { name: "Clear" }).click();
-      await range(page, "Rows 1 to 50 of 500");
+      await range(page, "Rows 1 to 50 of 5,000");
       await addFilter(page, "hours", "is", "many");
       await page.getByRole("button", { name: "Search", exact: true }).click();
       expect(await page.locator(".condition input:invalid").count()).toBe(1);
@@ -198,7 +198,7 @@ describe("5,000 rows:", () => {
           async (page) => {
             await addFilter(page, "status", "is", "done");
             await addFilter(page, "due_at", "is before", "2026-01-01T12:00");
-            await page.getByRole("button", { name: "Search", exact: true }).click();
+            await page.keyboard.press("Enter");
             await range(page, "found");
             await expectSound(page);
           },
@@ -288,9 +288,12 @@ describe("what a page displays is found,", () => {
       await page.getByRole("button", { name: "Search" }).click();
       await found(page, 1);
       expect(await page.locator("tbody td:nth-child(2)").textContent()).toBe("first");
+      // A filter is applied when it is changed.
+      await page.locator(".condition summary", { hasText: "at is 2026-11-21 21:30:05" }).click();
       await filter.getByLabel("Comparison").selectOption({ label: "is after" });
-      await page.getByRole("button", { name: "Search" }).click();
       await found(page, 0);
+      await page.getByRole("button", { name: "Remove the filter" }).click();
+      await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2" }).waitFor();
     });
   });
 

@@ -150,7 +150,7 @@ describe("a page of rows", () => {
     const last = await visit(service, jar, `${path}?from=9951&limit=50`);
     expect(last.text).toContain("<bdi>row 10000.</bdi>");
     // A script counts the rows after they are displayed.
-    expect(last.text).toContain("Rows 9951 to 10000</p>");
+    expect(last.text).toContain("Rows 9,951 to 10,000</p>");
     expect(last.text).not.toContain('rel="next"');
     expect((await visit(service, jar, `${path}?from=20000`)).text).toContain(
       "No rows at this position",

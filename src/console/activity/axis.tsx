@@ -8,10 +8,10 @@
 
 import type { Html, Part } from "../../pages/mod.ts";
 import type { Axis, Span } from "../../records/console/mod.ts";
-import { showCount } from "../../std/count.ts";
+import { inDigits, showCount } from "../../std/count.ts";
 import { HOUR_S } from "../../std/duration.ts";
 import { MIN_REQUESTS, renderChange, type Step, toPushNumber, toSteps } from "../form_page.tsx";
-import { round, showRequests, toCount, toMs } from "../numbers.tsx";
+import { round, showRequests, toMs } from "../numbers.tsx";
 import { CHANGES, toChangesPath } from "../paths.ts";
 
 // The lanes of a time axis as shapes: a line of requests, bars of errors and rejections, a line of
@@ -292,8 +292,8 @@ function toReadout(
   const more = changes.length - MAX_CHANGES_IN_TITLE;
   return [
     `${(axis.stepS > HOUR_S ? from : from.slice(11)).replace("T", " ").replace("Z", "")}: ${toRequests(requests, before)}`,
-    ...(errors > 0 ? [`${toCount(errors)} failed`] : []),
-    ...(rejections > 0 ? [`${toCount(rejections)} rejected`] : []),
+    ...(errors > 0 ? [`${inDigits(errors)} failed`] : []),
+    ...(rejections > 0 ? [`${inDigits(rejections)} rejected`] : []),
     ...(p99 === undefined ? [] : [`p99 ${toLongDuration(p99)}`]),
     ...(requests > 0 && p99 === undefined ? ["p99: too few requests"] : []),
     ...changes.slice(0, MAX_CHANGES_IN_TITLE),
@@ -304,7 +304,7 @@ function toReadout(
 function toRequests(requests: number, before: Step | undefined): string {
   const past = before?.requests ?? 0;
   if (requests === 0 && past === 0) return "no requests";
-  return `${showRequests(requests)}, ${toCount(past)} before`;
+  return `${showRequests(requests)}, ${inDigits(past)} before`;
 }
 
 function toLongDuration(ms: number): string {

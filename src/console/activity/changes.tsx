@@ -10,11 +10,12 @@ import {
   type RisenCode,
   readConsole,
 } from "../../records/console/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import { SLUG_PATTERN } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { MIN_REQUESTS, renderChange, toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
-import { showRequests, toCount } from "../numbers.tsx";
+import { showRequests } from "../numbers.tsx";
 import { renderEmpty, renderLink, renderText, renderTextField } from "../parts.tsx";
 import { CHANGES, toAppPath, toChangesPath, toPushPath } from "../paths.ts";
 import { toRequestsPath } from "../requests_filter.tsx";
@@ -108,7 +109,7 @@ function renderForm({ slug, from, until }: Asked): Html {
 }
 
 function toComparison({ requests, requestsBefore }: ChangesView): string {
-  const text = `${showRequests(requests)}, ${toCount(requestsBefore)} in the previous period of the same length`;
+  const text = `${showRequests(requests)}, ${inDigits(requestsBefore)} in the previous period of the same length`;
   const isFew = requests < MIN_REQUESTS || requestsBefore < MIN_REQUESTS;
   return isFew ? `${text}: too few requests to compare.` : `${text}.`;
 }
@@ -133,7 +134,7 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
   return [
     <p>
       <b>
-        {toCount(now)} × {toStatus(code)}
+        {inDigits(now)} × {toStatus(code)}
       </b>{" "}
       <a href={toRequestsPath(filter)}>
         <code>{code}</code>
@@ -150,13 +151,13 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
           of <a href={toAppPath(app)}>{app}</a>
         </>
       )}{" "}
-      <span class="quiet">({toCount(before)} before)</span>
+      <span class="quiet">({inDigits(before)} before)</span>
     </p>,
     fields.length > 0 && (
       <ul>
         {fields.map(({ field, requests, since }) => (
           <li>
-            {toCount(requests)} × {toStatus(code)} on{" "}
+            {inDigits(requests)} × {toStatus(code)} on{" "}
             <a href={toRequestsPath({ ...filter, field })}>
               <code>/{renderText(field)}</code>
             </a>
@@ -175,7 +176,7 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
         {keys.map(({ keyId, name, requests }, index) => (
           <>
             {index > 0 && ", "}
-            {toCount(requests)} by key{" "}
+            {inDigits(requests)} by key{" "}
             <a href={toRequestsPath({ ...filter, key: keyId })}>
               <code>{keyId}</code>
             </a>

@@ -4,6 +4,7 @@
 import { type Html, type Part, renderCopyButton, renderMarked } from "../../pages/mod.ts";
 import { isProblemCode, PROBLEMS, Problem, toSentence } from "../../problem.ts";
 import { type RequestContent, type RequestView, readConsole } from "../../records/console/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { FAILED_LIFE_S, REJECTED_LIFE_S } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
@@ -12,7 +13,7 @@ import { uuidTime } from "../../std/uuid_time.ts";
 import type { Visit } from "../enter.tsx";
 import { toPushNumber } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
-import { showRequests, toCount, toMs } from "../numbers.tsx";
+import { showRequests, toMs } from "../numbers.tsx";
 import {
   renderEmpty,
   renderFacts,
@@ -123,7 +124,7 @@ export async function handleRequest(visit: Visit): Promise<Response> {
     body: [
       request.id !== id.toLowerCase() && (
         <p class="notice notice-warn">
-          The request <code>{id}</code> is one of {toCount(request.requests)} similar requests in
+          The request <code>{id}</code> is one of {inDigits(request.requests)} similar requests in
           the same minute. This is the first of them.
         </p>
       ),

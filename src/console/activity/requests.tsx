@@ -4,6 +4,7 @@
 import { type Html, type Part, redirect } from "../../pages/mod.ts";
 import { isFailure } from "../../problem.ts";
 import { readConsole, type StoredRequest } from "../../records/console/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import { toDurationText } from "../../std/duration.ts";
 import {
   FAILED_LIFE_S,
@@ -36,7 +37,7 @@ import {
 } from "../requests_filter.tsx";
 
 const PAGE_ROWS = 100;
-const RETENTION = `Failed and slow requests (over ${SLOW_MS / 1000} s) are stored for ${toDurationText(FAILED_LIFE_S)}, max ${MAX_FAILED_A_MINUTE} per minute and process. Rejected requests are stored for ${toDurationText(REJECTED_LIFE_S)}, max ${MAX_REJECTED_OF_APP.toLocaleString("en-US")} per app: the newest of each error and key. Requests appear about a minute after their response.`;
+const RETENTION = `Failed and slow requests (over ${SLOW_MS / 1000} s) are stored for ${toDurationText(FAILED_LIFE_S)}, max ${MAX_FAILED_A_MINUTE} per minute and process. Rejected requests are stored for ${toDurationText(REJECTED_LIFE_S)}, max ${inDigits(MAX_REJECTED_OF_APP)} per app: the newest of each error and key. Requests appear about a minute after their response.`;
 
 export async function handleRequests({ deps, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
@@ -146,7 +147,7 @@ export function renderOutcome({ status, code, requests }: StoredRequest): Html {
       {requests > 1 && [
         " ",
         <span class="quiet" title="This request and similar requests in the same minute">
-          × {requests.toLocaleString("en")}
+          × {inDigits(requests)}
         </span>,
       ]}
     </span>

@@ -21,6 +21,7 @@ import {
   toExampleOrigin,
 } from "../../records/apps/mod.ts";
 import type { AppView } from "../../records/console/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "../app_page.tsx";
 import { readLines, type Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
@@ -105,8 +106,8 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Htm
   const ofKey = perMinuteOfKey ?? ofApp;
   const text = (
     <>
-      {showRequests(ofApp)} per minute, {ofKey.toLocaleString("en")} per key. Requests over the
-      limit get a 429 response.
+      {showRequests(ofApp)} per minute, {inDigits(ofKey)} per key. Requests over the limit get a 429
+      response.
     </>
   );
   const link = { name: "Change limits", path: `${toAppPath(slug)}/limits` };

@@ -59,14 +59,18 @@ async function renderRows(visit: Visit, table: RowsTable): Promise<Part> {
       <p class="quiet">Search, filters, sorting and changes of several rows need JavaScript.</p>
     </noscript>,
     <div class="row-tools" data-tools>
-      <details class="columns export">
-        <summary class="button button-quiet">Export</summary>
-        <div class="sheet">
-          {renderLink("All rows as CSV", `${path}/export/csv`)}
-          {renderLink("All rows as JSON", `${path}/export/json`)}
+      <div class="more-tools">
+        <div class="rarer" id="rarer">
+          <details class="columns export">
+            <summary class="button button-quiet">Export</summary>
+            <div class="sheet">
+              {renderLink("All rows as CSV", `${path}/export/csv`)}
+              {renderLink("All rows as JSON", `${path}/export/json`)}
+            </div>
+          </details>
+          {renderLink("Import", `${path}/import`)}
         </div>
-      </details>
-      {renderLink("Import", `${path}/import`)}
+      </div>
       {renderLink("New row", withPlace(`${path}/new`, place), "primary", { keys: "n" })}
     </div>,
     <div

@@ -53,7 +53,7 @@ function respondWithDisabledApp(table: RowsTable): Response {
 
 /** A page below the list of the table's rows; with `isList`, the list itself. */
 export function respondWithRowsPage(
-  { me, slug, table, path }: RowsTable,
+  { me, slug, table, path, tableNames }: RowsTable,
   { isList = false, ...page }: Omit<ConsolePage, "me" | "entry" | "crumbs"> & { isList?: boolean },
 ): Response {
   return respondWithConsolePage({
@@ -64,6 +64,12 @@ export function respondWithRowsPage(
       { name: "Tables", path: toAppTablesPath(slug) },
       ...(isList ? [] : [{ name: table, path }]),
     ],
+    ...(isList && {
+      beside: {
+        name: `Tables of ${slug}`,
+        pages: tableNames.map((name) => ({ name, path: toRowsPath(slug, name) })),
+      },
+    }),
     ...page,
   });
 }

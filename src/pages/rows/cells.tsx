@@ -74,7 +74,14 @@ export function renderHead(column: NamedColumn, isName: boolean): Html {
       data-required={required}
       data-values={values !== undefined && JSON.stringify(values)}
     >
-      <bdi>{name}</bdi> <span class="kind">{describeColumn(column)}</span>
+      <bdi>{name}</bdi>{" "}
+      <span class="kind" title={describeColumn(column)}>
+        <span aria-hidden="true">
+          {FIELDS[kind].sign}
+          {required && "*"}
+        </span>
+        <span class="visually-hidden">{describeColumn(column)}</span>
+      </span>
     </th>
   );
 }

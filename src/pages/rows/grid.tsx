@@ -1,6 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** A page of a table's rows: the line with its place in the table, and the grid. Rendered by the server and by scripts. @module */
 import type { NamedColumn } from "../../schema/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import type { Html, Part } from "../html.ts";
 import { renderHead, renderRow } from "./cells.tsx";
 import { findLabelColumn, type Labels, type ListedRow } from "./row.ts";
@@ -57,12 +58,10 @@ export type Total =
 /** The range of the rows shown, and of how many; a script adds the total when it is known. */
 export function describeRange(place: Place, count: number, total: Total | undefined): string {
   if (count === 0) return "No rows";
-  const range = `Rows ${place.offset + 1} to ${place.offset + count}`;
+  const range = `Rows ${inDigits(place.offset + 1)} to ${inDigits(place.offset + count)}`;
   if (total === undefined) return range;
-  if ("over" in total) return `${range} of more than ${total.over.toLocaleString("en")}`;
-  return total.isEstimate === true
-    ? `${range} of about ${total.count.toLocaleString("en")}`
-    : `${range} of ${total.count}`;
+  if ("over" in total) return `${range} of more than ${inDigits(total.over)}`;
+  return `${range} of ${total.isEstimate === true ? "about " : ""}${inDigits(total.count)}`;
 }
 
 type RowsPage = {
@@ -78,7 +77,7 @@ type RowsPage = {
 export function renderRowsPage(table: GridTable, page: RowsPage): Part {
   const { place, rows } = page;
   const hasPager = rows.length + place.offset > 0;
-  return [hasPager && renderPager(table, page), rows.length > 0 && renderGrid(table, page)];
+  return [rows.length > 0 && renderGrid(table, page), hasPager && renderPager(table, page)];
 }
 
 export function renderGrid(table: GridTable, page: Omit<RowsPage, "hasMore">): Html {

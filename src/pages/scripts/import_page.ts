@@ -15,6 +15,7 @@ import {
   showFaultLines,
 } from "../../rows/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import { toDataUrl } from "./data.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
 import { type Begun, isSame, readBegun, readFields, restoreFields } from "./import/begun.ts";
@@ -38,7 +39,6 @@ import {
   renderZone,
   toLocalOffset,
   toNotice,
-  toText,
 } from "./import/parts.ts";
 import { offerRest, type Page, show, store } from "./import/store.ts";
 import { openStoredCheck } from "./import/stored.ts";
@@ -82,7 +82,7 @@ function start(parent: HTMLElement): void {
   const cascades = JSON.parse(parent.dataset["cascades"] ?? "[]") as string[];
   const begun = readBegun(url);
   if (begun !== undefined && begun.isRemoved !== true && begun.stored < begun.rows) {
-    const done = `${toText(begun.stored)} of ${count(begun.rows, "row")} of ${begun.name} are stored.`;
+    const done = `${inDigits(begun.stored)} of ${count(begun.rows, "row")} of ${begun.name} are stored.`;
     steps.append(toNotice("info", `${done} ${CONTINUE}`));
   }
   const choose = (file: File | undefined) => {

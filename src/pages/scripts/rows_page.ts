@@ -24,6 +24,7 @@ import { arrangeColumns, makeColumnsMenu } from "./grid/columns.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
 import { startExport } from "./grid/export.ts";
 import { startLive } from "./grid/live.ts";
+import { startMenus } from "./grid/menus.ts";
 import { handleRangeKey, startRange } from "./grid/range.ts";
 import {
   addLast,
@@ -74,11 +75,8 @@ if (findTable() !== undefined) startTable();
 function startTable(): void {
   const tools = document.querySelector("[data-tools]");
   const names = findTable()?.columns.map(({ name }) => name) ?? [];
-  const search = makeSearch();
-  tools?.prepend(
-    search,
-    makeColumnsMenu(names, () => renew()),
-  );
+  tools?.prepend(makeSearch());
+  startMenus(makeColumnsMenu(names, () => renew()));
   tools?.after(startSelection(renew));
   startExport();
   arrangeColumns(document);

@@ -200,6 +200,8 @@ export const ROWS_PAGE = record({
   cursorKey: orNull(text()),
   /** The app's current declaration of the table, or the last one. */
   definition: DEFINITION,
+  /** The names of the app's tables, at most 100. */
+  tableNames: many(text()),
   /** The tables that this table references, and the tables that reference it. */
   related: many(DEFINITION),
 });

@@ -19,6 +19,9 @@ begin
       and rowhouse.dialect() = 'plain'
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
     'cursorKey', case when 'live' = any (app.switches) then rowhouse.cursor_key(app.id) end,
+    'tableNames', (select jsonb_agg(table_name order by table_name) from (
+      select table_name from rowhouse.registrations where app_id = app.id and not is_ending
+      order by table_name limit 100) as listed),
     'definition', declared, 'related', (
       select coalesce(jsonb_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = app.id and (

@@ -56,7 +56,7 @@ function readNames(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
 }
 
-const MENU = "details.columns";
+const MENU = "details.columns:has(.column)";
 
 function toKey(): string {
   return `columns ${location.pathname}`;

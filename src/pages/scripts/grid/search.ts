@@ -62,10 +62,10 @@ export function makeSearch(): HTMLFormElement {
   columns = [...described, ID];
   restoreFragment();
   const form = element("form", { class: "row-search", role: "search", "aria-label": "Rows" });
-  parts = makeSearchForm(form, { columns, onClear: () => void openState(NO_SEARCH) });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void openState({ ...(parts?.read() ?? NO_SEARCH), order: currentState().order });
+  parts = makeSearchForm(form, {
+    columns,
+    onApply: () => void openState({ ...(parts?.read() ?? NO_SEARCH), order: currentState().order }),
+    onClear: () => void openState(NO_SEARCH),
   });
   return form;
 }

@@ -1,7 +1,6 @@
 /** What a search shows beside its rows: its progress, and the line with its range and pages. @module */
+import { inDigits } from "../../../std/count.ts";
 import { announce, element } from "../dom.ts";
-
-const inDigits = (count: number) => count.toLocaleString("en");
 
 /** A shorter search shows no progress. */
 const SHOWN_AFTER_MS = 300;
@@ -33,13 +32,13 @@ export function showProgress() {
   };
 }
 
-/** The line above the rows of a search. */
+/** The line below the rows of a search. */
 export function showPager(range: string, links: readonly HTMLElement[]): void {
   document.querySelector("[data-rows] > .pager")?.remove();
   const line = element("p", { class: "quiet", "data-range": "found" }, range);
   const nav = element("nav", { class: "pager", "aria-label": "Pages" }, line);
   nav.append(element("div", { class: "pager-links" }, ...links));
-  document.querySelector("[data-rows]")?.prepend(nav);
+  document.querySelector("[data-rows]")?.append(nav);
 }
 
 type Shown = { readonly start: number; readonly count: number };

@@ -1,5 +1,7 @@
 /** The parts of the steps of an import: notices, buttons, numbers, and how the texts of a file are read. @module */
+
 import { ENCODINGS } from "../../../rows/mod.ts";
+import { inDigits } from "../../../std/count.ts";
 import { element } from "../dom.ts";
 import type { ChosenFile } from "./file.ts";
 
@@ -63,11 +65,7 @@ export function toItems(lines: readonly string[]): HTMLElement[] {
 }
 
 export function count(number: number, singular: string, plural = `${singular}s`): string {
-  return `${toText(number)} ${number === 1 ? singular : plural}`;
-}
-
-export function toText(number: number): string {
-  return number.toLocaleString("en-US");
+  return `${inDigits(number)} ${number === 1 ? singular : plural}`;
 }
 
 type Progress = {

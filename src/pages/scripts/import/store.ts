@@ -1,11 +1,13 @@
 /** Stores the rows of a checked file, and shows the result: what is stored, how it continues, and how it is removed. @module */
+
 import { type Batch, listUniques, nameByUnique } from "../../../rows/mod.ts";
 import type { TableDefinition } from "../../../schema/mod.ts";
+import { inDigits } from "../../../std/count.ts";
 import { announce, element } from "../dom.ts";
 import { type Begun, saveBegun } from "./begun.ts";
 import type { ImportFile } from "./file.ts";
 import type { MatchTargets } from "./match.ts";
-import { addButton, count, makeProgress, runLocked, toNotice, toText } from "./parts.ts";
+import { addButton, count, makeProgress, runLocked, toNotice } from "./parts.ts";
 import { makeSender, type Stop, sendFile, type TableRow } from "./send.ts";
 import { deleteRows } from "./sync.ts";
 
@@ -36,7 +38,7 @@ export async function show(task: () => Promise<void>, steps: HTMLElement): Promi
 export function offerRest(page: Page, file: ImportFile, begun: Begun): void {
   const { steps } = page;
   const { stored, rows } = begun;
-  const text = `This tab has stored ${toText(stored)} of ${count(rows, "row")} of this file.`;
+  const text = `This tab has stored ${inDigits(stored)} of ${count(rows, "row")} of this file.`;
   steps.replaceChildren(toNotice("info", text));
   announce(text);
   const isDone = stored >= rows;
@@ -188,11 +190,11 @@ async function remove(steps: HTMLElement, removal: Removal): Promise<void> {
     else kept.push(`${nameByUnique(unique, row.values) || row.id}: ${reason}`);
     progress.show(
       removed + kept.length,
-      `${toText(removed)} of ${count(rows.length, "row")} removed`,
+      `${inDigits(removed)} of ${count(rows.length, "row")} removed`,
     );
   };
   const stop = await runLocked(steps, () => deleteRows({ table, deleted: rows }, url, onDone));
-  const text = `Removed ${toText(removed)} of ${count(rows.length, "row")}.`;
+  const text = `Removed ${inDigits(removed)} of ${count(rows.length, "row")}.`;
   announce(text);
   steps.replaceChildren(
     toNotice(
@@ -202,7 +204,10 @@ async function remove(steps: HTMLElement, removal: Removal): Promise<void> {
   );
   if (kept.length > 0) {
     const more = kept.length - MAX_NAMED;
-    const named = [...kept.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${toText(more)} more`] : [])];
+    const named = [
+      ...kept.slice(0, MAX_NAMED),
+      ...(more > 0 ? [`and ${inDigits(more)} more`] : []),
+    ];
     steps.append(toNotice("error", `${count(kept.length, "row")} kept.`, named));
   }
   if (removed > 0) removal.onRemoved();

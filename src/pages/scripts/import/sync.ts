@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import {
   type Comparison,
   findUnique,
@@ -17,12 +18,13 @@ import {
   toWrites,
 } from "../../../rows/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../../schema/mod.ts";
+import { inDigits } from "../../../std/count.ts";
 import { mapBounded } from "../../../std/map_bounded.ts";
 import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON, startAct } from "../data.ts";
 import { announce, element } from "../dom.ts";
 import { digestBytes } from "./file.ts";
 import { listTable } from "./match.ts";
-import { addButton, count, makeProgress, runLocked, toItems, toNotice, toText } from "./parts.ts";
+import { addButton, count, makeProgress, runLocked, toItems, toNotice } from "./parts.ts";
 import {
   LOST,
   makeSender,
@@ -137,7 +139,7 @@ export function offerSync(page: Steps, sync: Sync): void {
   const { created, changed, unchanged, deleted, excess, listed } = sync;
   const numbers = [created, changed, deleted].map(({ length }) => length);
   const [creates = 0, changes = 0, deletes = 0] = numbers;
-  const text = `Will create ${toText(creates)}, change ${toText(changes)}, leave ${toText(unchanged)} and delete ${toText(deletes)} rows.`;
+  const text = `Will create ${inDigits(creates)}, change ${inDigits(changes)}, leave ${inDigits(unchanged)} and delete ${inDigits(deletes)} rows.`;
   announce(text);
   steps.append(toNotice("info", numbers.every((n) => n === 0) ? `${text} ${NOTHING}` : text));
   if (numbers.every((number) => number === 0)) return;
@@ -145,7 +147,7 @@ export function offerSync(page: Steps, sync: Sync): void {
   const form = element("form", {});
   if (excess !== undefined) {
     const box = element("input", { type: "checkbox", id: "accept-deletes", required: "" });
-    const of = `${toText(deletes)} of ${count(listed, "row")}`;
+    const of = `${inDigits(deletes)} of ${count(listed, "row")}`;
     const why = excess === "file is empty" ? "the file has no rows" : `this is ${excess}`;
     form.append(toCheck(box, `Delete ${of}: ${why}`));
   }
@@ -173,7 +175,7 @@ function nameWrites(creates: number, changes: number, deletes: number): string {
     .filter(([, number]) => number > 0)
     .map(([verb, number], index, { length }) => {
       const name = index === 0 ? verb : verb.toLowerCase();
-      return `${name} ${index === length - 1 ? count(number, "row") : toText(number)}`;
+      return `${name} ${index === length - 1 ? count(number, "row") : inDigits(number)}`;
     });
   const last = names.pop() ?? "";
   return names.length === 0 ? last : `${names.join(", ")} and ${last}`;
@@ -182,7 +184,7 @@ function nameWrites(creates: number, changes: number, deletes: number): string {
 function renderDeleted({ deleted, unique }: Sync): HTMLElement {
   const names = deleted.slice(0, MAX_NAMED).map(({ values }) => nameByUnique(unique, values));
   const rest = deleted.length - names.length;
-  if (rest > 0) names.push(`and ${toText(rest)} more`);
+  if (rest > 0) names.push(`and ${inDigits(rest)} more`);
   return element(
     "details",
     {},
@@ -199,7 +201,7 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
   steps.append(progress.line);
   const done = { created: 0, updated: 0, unchanged, deleted: 0 };
   const show = (written: number) =>
-    progress.show(written, `${toText(written)} of ${count(total, "row")} written`);
+    progress.show(written, `${inDigits(written)} of ${count(total, "row")} written`);
   const key = `sync-${crypto.randomUUID()}`;
   const upsert: SendOptions = {
     ...{ splits: true, key: `${key}-upsert` },
@@ -230,7 +232,7 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
     return { failed, message };
   });
   progress.line.remove();
-  const text = `Created ${toText(done.created)}, changed ${toText(done.updated)}, left ${toText(done.unchanged)} and deleted ${toText(done.deleted)} rows.`;
+  const text = `Created ${inDigits(done.created)}, changed ${inDigits(done.updated)}, left ${inDigits(done.unchanged)} and deleted ${inDigits(done.deleted)} rows.`;
   const stop = message && { message, lines: failed ? toLines(failed) : [] };
   if (!stop) {
     const link = element("a", { href: path }, "Open the table");

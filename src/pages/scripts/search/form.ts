@@ -9,6 +9,7 @@ import {
   type SearchColumn,
   type SearchCondition,
   type SearchState,
+  toFragment,
 } from "./state.ts";
 
 export type SearchForm = {
@@ -17,14 +18,20 @@ export type SearchForm = {
   readonly read: () => Omit<SearchState, "order">;
 };
 
+type Options = {
+  readonly columns: readonly SearchColumn[];
+  /** A condition was chosen or removed, or the form was submitted. */
+  readonly onApply: () => void;
+  readonly onClear: () => void;
+};
+
 const SEARCHED = "Search texts, choices, numbers, dates and ids";
+const CHIP = ".condition";
 
 type Control = HTMLInputElement | HTMLSelectElement;
 
-export function makeSearchForm(
-  form: HTMLFormElement,
-  { columns, onClear }: { columns: readonly SearchColumn[]; onClear: () => void },
-): SearchForm {
+export function makeSearchForm(form: HTMLFormElement, options: Options): SearchForm {
+  const { columns, onClear } = options;
   const text = element("input", {
     type: "search",
     "data-keys": "f",
@@ -34,52 +41,106 @@ export function makeSearchForm(
     placeholder: SEARCHED,
     "aria-label": SEARCHED,
   });
-  const conditions = element("div", { class: "conditions" });
+  const chips = element("span", { class: "chips" });
+  const apply = makeApply(form, options);
   const add = makeButton("Add a filter", () => {
-    const condition = makeCondition(columns);
-    conditions.append(condition);
-    condition.querySelector("select")?.focus();
+    const chip = makeChip(columns, apply);
+    chips.append(chip);
+    line.hidden = false;
+    openChip(chip).column.focus();
   });
   const clear = makeButton("Clear", onClear);
+  const line = element("div", { class: "conditions", hidden: "" }, chips, clear);
   const submit = element("button", { class: SMALL_BUTTON }, "Search");
-  form.append(text, submit, add, clear, conditions);
+  form.noValidate = true;
+  form.append(text, submit, add, line);
+  const read = () => ({
+    text: text.value.trim(),
+    conditions: listChips(form).flatMap((chip) => (isValid(chip) ? readCondition(chip) : [])),
+  });
   return {
+    read,
     show: (state) => {
       text.value = state.text;
-      conditions.replaceChildren(
-        ...state.conditions.map((condition) => makeCondition(columns, condition)),
-      );
+      // A filter that is open stays open.
+      if (JSON.stringify(read().conditions) !== JSON.stringify(state.conditions))
+        chips.replaceChildren(
+          ...state.conditions.map((condition) => makeChip(columns, apply, condition)),
+        );
+      line.hidden = toFragment(state) === "" && listChips(form).length === 0;
     },
-    read: () => ({
-      text: text.value.trim(),
-      conditions: [...conditions.children].flatMap((part) => readCondition(part)),
-    }),
   };
 }
 
-function readCondition(part: Element): SearchCondition[] {
-  const [column, operator, value] = part.querySelectorAll<Control>("select, input");
-  if (column === undefined || operator === undefined) return [];
+/** Applies the form once for a change and the submission that follows it. */
+function makeApply(form: HTMLFormElement, { onApply }: Options): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    const invalid = listChips(form).find((chip) => !isValid(chip));
+    if (invalid !== undefined) return void openChip(invalid).value?.reportValidity();
+    for (const { menu } of listChips(form).map(partsOf)) menu.open = false;
+    onApply();
+  });
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(onApply);
+  };
+}
+
+function listChips(form: HTMLFormElement): Element[] {
+  return [...form.querySelectorAll(CHIP)];
+}
+
+function partsOf(chip: Element) {
+  const menu = chip.querySelector("details");
+  const [column, operator, value] = chip.querySelectorAll<Control>("select, input");
+  if (menu === null || column === undefined || operator === undefined)
+    throw new Error("This is not a filter");
+  return { menu, column, operator, value };
+}
+
+function openChip(chip: Element): ReturnType<typeof partsOf> {
+  const parts = partsOf(chip);
+  parts.menu.open = true;
+  return parts;
+}
+
+function isValid(chip: Element): boolean {
+  return partsOf(chip).value?.checkValidity() !== false;
+}
+
+function readCondition(chip: Element): SearchCondition[] {
+  const { column, operator, value } = partsOf(chip);
   const typed = value?.value ?? "";
   const text = value?.type === "datetime-local" ? toInstant(typed) : typed;
   // The options of the field are names of `OPERATORS`.
   return [{ column: column.value, operator: operator.value as OperatorName, value: text }];
 }
 
-function makeCondition(
+/** A filter in words, which opens its fields. It is applied when it is complete. */
+function makeChip(
   columns: readonly SearchColumn[],
+  apply: () => void,
   condition?: SearchCondition,
-): HTMLFieldSetElement {
+): HTMLElement {
   const column = makeSelect(
     "Column",
     columns.filter((other) => operatorsOf(other).length > 0).map(({ name }) => [name, name]),
   );
   const operator = makeSelect("Comparison", []);
   const value = element("span", {});
-  const remove = makeButton("Remove", () => part.remove());
+  const summary = element("summary", { class: SMALL_BUTTON });
+  const fields = element("div", { class: "sheet", role: "group" }, column, operator, value);
+  fields.ariaLabel = "Filter";
+  const menu = element("details", { class: "columns" }, summary, fields);
+  const remove = makeButton("×", () => {
+    chip.remove();
+    apply();
+  });
   remove.ariaLabel = "Remove the filter";
-  const part = element("fieldset", { class: "condition" }, column, operator, value, remove);
-  part.ariaLabel = "Filter";
+  const chip = element("span", { class: "condition" }, menu, remove);
   const find = () => columns.find(({ name }) => name === column.value);
   const renewOperators = () => {
     const known = find();
@@ -94,16 +155,26 @@ function makeCondition(
     const has = known !== undefined && OPERATORS[name]?.hasValue === true;
     value.replaceChildren(...(has ? [makeValue(known, name, text)] : []));
   };
-  column.addEventListener("change", () => {
-    renewOperators();
-    renewValue();
+  const renewSummary = () => {
+    const { value: control } = partsOf(chip);
+    const words = [column.value, toOperatorLabel(operator.value as OperatorName, find())];
+    const shown = control?.value.replace("T", " ");
+    const parts = [...words, ...(shown === undefined ? [] : [shown === "" ? "…" : shown])];
+    summary.replaceChildren(...parts.flatMap((part) => [element("bdi", {}, part), " "]));
+  };
+  fields.addEventListener("change", ({ target }) => {
+    if (target === column) renewOperators();
+    if (target === column) renewValue();
+    else if (target === operator) renewValue(readCondition(chip)[0]?.value);
+    renewSummary();
+    if (isValid(chip) && partsOf(chip).value?.value !== "") apply();
   });
-  operator.addEventListener("change", () => renewValue(readCondition(part)[0]?.value));
   if (condition !== undefined) column.value = condition.column;
   renewOperators();
   if (condition !== undefined) operator.value = condition.operator;
   renewValue(condition?.value);
-  return part;
+  renewSummary();
+  return chip;
 }
 
 function toOperatorLabel(name: OperatorName, column: SearchColumn | undefined): string {
