@@ -12,15 +12,15 @@ import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
-  notes: t.model({ title: t.string().required(), kind: t.enum(["a'b", "c"]) }),
+  notes: t.model({ name: t.string().required(), kind: t.enum(["a'b", "c"]) }),
 });
-const SECRET = "the other app's title";
+const SECRET = "the other app's name";
 const service = await openTestService({ service: { previews: ["filters"] } });
 const apps = [await service.makeApp(schema), await service.makeApp(schema)] as const;
 const [app, other] = apps;
 const ids: string[] = [];
 for (const [index, app] of apps.entries()) {
-  const json = { title: index === 0 ? "mine" : SECRET, kind: "c" };
+  const json = { name: index === 0 ? "mine" : SECRET, kind: "c" };
   const created = await service.call(app, "/v1/data/db/notes", { method: "POST", json });
   ids.push((created.json as { id: string }).id);
 }
@@ -65,7 +65,7 @@ testUnlessCitus("a cluster has no query functions")(
   async () => {
     const found = await callAll("find_groups", GROUPS);
     expect(found.filter(isOfOther)).toEqual([]);
-    expect(found[0]).toContain('{"groups":[{"by":{"title":"mine"},"count":1}]}');
+    expect(found[0]).toContain('{"groups":[{"by":{"name":"mine"},"count":1}]}');
     expect(found.filter((text) => /"count":(?![01]\b)/.test(text))).toEqual([]);
   },
 );
@@ -75,12 +75,12 @@ testUnlessCitus("a cluster has no query functions")(
   async () => {
     const found = await callAll("find", LISTS);
     expect(found.filter(isOfOther)).toEqual([]);
-    expect(found[0]).toContain('"title":"mine"');
+    expect(found[0]).toContain('"name":"mine"');
     expect(found.filter((text) => /"count":(?![01]\b|null)/.test(text))).toEqual([]);
     const isOfSql = (_: string, nth: number) => /condition is .*SQL/.test(LISTS[nth]?.[0] ?? "");
     expect(found.filter(isOfSql).filter((text) => text.includes('{"rows":'))).toEqual([]);
     const sets = found.slice(LISTS.findIndex(([name]) => name === "whose set is as it should be"));
-    expect(sets[0]).toContain('"title":"mine"');
+    expect(sets[0]).toContain('"name":"mine"');
     expect(sets.filter((text) => text.includes("mine")).length).toBeLessThan(8);
     // A plan in itself is served or fails by the service's own error, or by that of a value.
     const served = found.filter((text) => text.includes('{"rows":'));
@@ -94,11 +94,11 @@ testUnlessCitus("a cluster has no query functions")(
   async () => {
     const read = () =>
       service.query(
-        "select id, title, kind, xmin::text as xmin from data.notes where app_id = $1 order by id",
+        "select id, name, kind, xmin::text as xmin from data.notes where app_id = $1 order by id",
         [other.id],
       );
     const before = await read();
-    expect(before).toMatchObject([{ title: SECRET }]);
+    expect(before).toMatchObject([{ name: SECRET }]);
     for (const endpoint of ["update_found", "delete_found"] as const) {
       const found = await callAll(endpoint, LISTS);
       expect(found[0]).toContain('"count":1');

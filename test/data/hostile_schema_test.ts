@@ -81,10 +81,10 @@ const PLAN = {
   limit: 10,
   offset: 0,
   cursor: "id.asc",
-  order: [1],
+  order: ["id"],
   picked: [],
-  where: ["lte", 1, 1],
-  parts: [{ sort: [[1, false, false]] }],
+  where: ["lte", "id", 1],
+  parts: [{ sort: [["id", false, false]] }],
   byId: "asc",
 };
 
@@ -172,7 +172,6 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     "a",
   ];
   const page = { limit: 1, offset: 0, bytes, known: null, inline: null };
-  const numberOf = (column: string) => 2 + columns.findIndex(({ name }) => name === column);
   const query = (plan: object): EndpointCall => ({
     endpoint: "find",
     values: { plan: JSON.stringify({ ...PLAN, ...plan }), values: [LAST], bytes, known: "a" },
@@ -181,9 +180,9 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     ...{ plan: JSON.stringify(PLAN), values: [LAST] },
     ...{ limit: 1, isPart: true },
   };
-  const picked = columns.map((_, n) => n + 1);
+  const picked = ["id", ...columns.map((column) => column.name)];
   const relation = { set: setName({ name, columns }), name: "r", picked, bytes, of: 1 };
-  const children = { ...relation, of: undefined, limit: 1, by: 1, sort: [[1, true, true]] };
+  const children = { ...relation, of: undefined, limit: 1, by: "id", sort: [["id", true, true]] };
   const optional = { required: false, unique: false, index: false };
   const known = columns.map((column) => ({ ...column, ...optional }));
   const definition = { name: "a", columns: known, indexes: [], uniques: [] };
@@ -231,14 +230,24 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     { endpoint: "get", values: { id: ONE, bytes } },
     { endpoint: "get", values: { id: ONE, bytes: 1 } },
     query({}),
-    query({ limit: 1, counted: 5, picked: [1, 2], parts: [{ sort: [[1, true, false]] }] }),
+    query({
+      limit: 1,
+      counted: 5,
+      picked: ["id", SINGLE],
+      parts: [{ sort: [["id", true, false]] }],
+    }),
     ...columns.flatMap(({ name: column, kind }) => {
       if (VALUES[kind].operators.length === 0) return [];
       const parts = [
-        { where: ["not", ["null", numberOf(column)]], sort: [[numberOf(column), true, true]] },
-        { where: ["null", numberOf(column)], sort: [[1, true, false]] },
+        { where: ["not", ["null", column]], sort: [[column, true, true]] },
+        { where: ["null", column], sort: [["id", true, false]] },
       ];
-      const after = ["or", ["row", "gte", [1, 1], [1, 1]], ["in", 1, 1, 1], ["set", 1, 1]];
+      const after = [
+        "or",
+        ["row", "gte", ["id", "id"], [1, 1]],
+        ["in", "id", 1, 1],
+        ["set", "id", 1],
+      ];
       return [query({ where: undefined, parts }), query({ where: after, parts, counted: 5 })];
     }),
     query({ related: [relation, children] }),

@@ -61,7 +61,7 @@ const UNPROVED = Object.entries<(scope: Scope) => Promise<string>>({
 });
 
 /** The rows with a title that no row has. */
-const WHERE = `'{"limit":10,"offset":0,"where":["and",["lte",1,1],["eq",2,2]],"parts":[{}]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff,none}'`;
+const WHERE = `'{"limit":10,"offset":0,"where":["and",["lte","id",1],["eq","title",2]],"parts":[{}]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff,none}'`;
 
 const ARGUMENTS = {
   list: "10, 0, 8388608, null, null",
@@ -72,9 +72,9 @@ const ARGUMENTS = {
   update: `'${ROW}', '{"title":"changed"}', 8388608, null, null`,
   update_many: `'{${ROW}}', '[{"title":"changed"}]', 8388608, null`,
   delete: `'${ROW}', null`,
-  find: `'{"limit":10,"offset":0,"cursor":"id.asc","order":[1],"picked":[],"parts":[{"where":["lte",1,1],"sort":[[1,false,false]]}]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
+  find: `'{"limit":10,"offset":0,"cursor":"id.asc","order":["id"],"picked":[],"parts":[{"where":["lte","id",1],"sort":[["id",false,false]]}]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   walk: `'', false, '{00000000-0000-0000-0000-000000000000}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', null, 10, '{}', '{1}', 'id.asc', 8388608, '', null`,
-  find_groups: `'{"where":["lte",1,1],"by":[2]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
+  find_groups: `'{"where":["lte","id",1],"by":["title"]}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   upsert: `'{NEW}', '[{"title":"made","tag":"a"}]', '{2}', '{notes__tag__key,notes__tag__search_key}', '{1}', false, 8388608, null`,
   update_keyed: `'[{"title":"made","tag":"a"}]', '{2}', '{notes__tag__key,notes__tag__search_key}', 8388608, null`,
   update_found: `${WHERE}, 10, false, false, '{"title":"renamed"}', 8388608, null`,

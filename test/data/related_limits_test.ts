@@ -36,25 +36,40 @@ async function create(as: TestApp, table: string, json: object): Promise<string>
 testOne("no call of an attacker finds another app's rows", async () => {
   const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
   const name = { name: "x", bytes: 1_000_000 };
-  const sort = [[1, false, false]];
-  const up = { set: setOf(schema, "projects"), picked: [1, 2], of: 1, ...name };
-  const down = { set: setOf(schema, "todos"), picked: [1, 3], by: 2, sort, limit: 5, ...name };
+  const sort = [["id", false, false]];
+  const up = { set: setOf(schema, "projects"), picked: ["id", "name"], of: 1, ...name };
+  const down = {
+    set: setOf(schema, "todos"),
+    picked: ["id", "title"],
+    by: "project",
+    sort,
+    limit: 5,
+    ...name,
+  };
   const related = (of: unknown) => ["todos", of] as const;
   const children = (of: unknown) => ["projects", of] as const;
   const CALLS: readonly (readonly [table: string, relation: unknown])[] = [
     related(up),
-    related({ ...up, picked: [99, 0, -1] }),
-    related({ ...up, picked: ["1) or (true"] }),
-    related({ ...up, related: [{ ...down, by: 1 }] }),
+    related({ ...up, picked: ["other", 0, "app_id"] }),
+    related({ ...up, picked: ["id) or (true"] }),
+    related({ ...up, related: [{ ...down, by: "id" }] }),
     related({ ...up, related: [{ ...up, set: "pg_read_file" }] }),
     related(null),
     related([]),
     children(down),
-    ...[3, 1, 0, 99, -1, null, "1) or (true", [2]].map((by) => children({ ...down, by })),
-    ...[[], null, [[99, false]], [["1 desc, (select 1)"]], [[1, "true) --"]], "id", [[4]]].map(
-      (keys) => children({ ...down, sort: keys }),
+    ...["title", "id", 0, "other", "app_id", null, "id) or (true", ["project"]].map((by) =>
+      children({ ...down, by }),
     ),
-    children({ ...down, picked: [99, 0] }),
+    ...[
+      [],
+      null,
+      [["other", false]],
+      [["id desc, (select 1)"]],
+      [["id", "true) --"]],
+      "id",
+      [["id.start"]],
+    ].map((keys) => children({ ...down, sort: keys })),
+    children({ ...down, picked: ["other", 0] }),
     children({ ...down, limit: null }),
     children({ ...down, limit: -1 }),
     children({ ...down, limit: 1_000_000 }),
@@ -73,8 +88,8 @@ testOne("no call of an attacker finds another app's rows", async () => {
   const found: string[] = [];
   for (const [table, relation] of CALLS) {
     const plan = {
-      ...{ limit: 10, offset: 0, cursor: "id.asc", order: [1], picked: [1] },
-      ...{ where: ["lte", 1, 1], parts: [{ sort }], related: [relation] },
+      ...{ limit: 10, offset: 0, cursor: "id.asc", order: ["id"], picked: ["id"] },
+      ...{ where: ["lte", "id", 1], parts: [{ sort }], related: [relation] },
     };
     const rows = await login
       .unsafe(

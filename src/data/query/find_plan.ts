@@ -1,23 +1,11 @@
-/** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
+/** A query as arguments of its column set's function: columns by name, values by number, and the values. Pure. @module */
 
 import { SQL } from "../../kinds/mod.ts";
 import type { Person } from "../../principal.ts";
 import { MAX_FOUND_IDS } from "../../std/limits.ts";
-import {
-  type ColumnSet,
-  queryColumns,
-  type RecordedTable,
-  referenceColumns,
-  setName,
-} from "../../tables/catalog/mod.ts";
+import { type RecordedTable, referenceColumns, setName } from "../../tables/catalog/mod.ts";
 import { LIST_BYTES } from "../deps.ts";
-import {
-  type Comparison,
-  type Condition,
-  ID,
-  type QueryColumn,
-  type Referenced,
-} from "./filter.ts";
+import { type Comparison, type Condition, ID, type Referenced } from "./filter.ts";
 import { findUse, hasOwnIndex, type IndexUse } from "./index_use.ts";
 import type { ListQuery, Relation } from "./list_query.ts";
 import { type SortTerm, type TermCondition, toParts, toPresence } from "./page_parts.ts";
@@ -25,7 +13,7 @@ import { readPrefix } from "./ranges.ts";
 import { describeOrder } from "./read_list_query.ts";
 import { type Term, toTerms, toTermValues } from "./terms.ts";
 
-type Numbers = readonly (string | number | boolean | Numbers)[];
+type Plan = readonly (string | number | boolean | Plan)[];
 
 export type Planned = IndexUse & {
   /** The JSON argument of the function, as `rowhouse.find_rows` reads it. */
@@ -51,15 +39,15 @@ export function planFind(query: ListQuery, table: RecordedTable, options: FindOp
   return toPlanned(written, query, table, options);
 }
 
-/** The arguments of groups: `toMore` numbers what is grouped and computed. */
+/** The arguments of groups; `grouped`: the names of what is grouped and computed. */
 export function planGrouped(
   where: readonly Condition[],
   table: RecordedTable,
-  options: FindOptions & { readonly toMore: (numberOf: NumberOf) => object },
+  { grouped, ...options }: FindOptions & { readonly grouped: object },
 ): Planned {
   const written = write(table, options, undefined, (writer) => ({
     ...writer.where(where),
-    ...options.toMore(writer.numberOf),
+    ...grouped,
   }));
   return toPlanned(written, { where, order: [] }, table, options);
 }
@@ -69,7 +57,6 @@ export const WHOLE_SET = {
   ...{ order: [], select: [], related: [], after: undefined, offset: 0, isPlain: false },
 } as const;
 
-type NumberOf = (column: Pick<QueryColumn, "name">) => number;
 type Written = { readonly plan: object; readonly values: readonly string[] };
 
 function toPlanned(
@@ -93,7 +80,7 @@ function write(
 ): Written {
   const values: string[] = [];
   const sets: object[] = [];
-  const writer = makeWriter(table, {
+  const writer = makeWriter({
     put: (value) => values.push(value),
     putSet: (condition) => {
       const at = values.push("");
@@ -126,44 +113,41 @@ type Puts = {
 
 type Writer = ReturnType<typeof makeWriter>;
 
-function makeWriter({ definition }: Pick<RecordedTable, "definition">, { put, putSet }: Puts) {
-  const { numberOf, numberOfTerm } = numberColumns(definition);
+function makeWriter({ put, putSet }: Puts) {
   const putTerm = ({
     op,
     values,
     ...term
-  }: Term & { op: string; values: readonly string[] }): Numbers => {
+  }: Term & { op: string; values: readonly string[] }): Plan => {
     const positions = values.map(put);
     const ends = op === "in" ? [positions[0] ?? 0, positions.at(-1) ?? 0] : positions;
-    return [op, numberOfTerm(term), ...ends];
+    return [op, nameOf(term), ...ends];
   };
-  const toNumbers = (condition: TermCondition): Numbers => {
+  const toPlan = (condition: TermCondition): Plan => {
     if (condition.op === "row" && "terms" in condition)
-      return ["row", condition.is, condition.terms.map(numberOfTerm), condition.values.map(put)];
-    if ("of" in condition) return [condition.op, ...condition.of.map(toNumbers)];
+      return ["row", condition.is, condition.terms.map(nameOf), condition.values.map(put)];
+    if ("of" in condition) return [condition.op, ...condition.of.map(toPlan)];
     return putTerm(condition as Extract<TermCondition, Term>);
   };
-  const toCondition = (condition: Condition): Numbers => {
+  const toCondition = (condition: Condition): Plan => {
     if ("of" in condition) return [condition.op, ...condition.of.map(toCondition)];
-    if (condition.op === "referenced")
-      return ["set", numberOf(condition.column), putSet(condition)];
+    if (condition.op === "referenced") return ["set", condition.column.name, putSet(condition)];
     const searched = toSearched(condition);
     const exact = putTerm(condition);
-    return searched.length === 0 ? exact : ["and", ...searched.map(toNumbers), exact];
+    return searched.length === 0 ? exact : ["and", ...searched.map(toPlan), exact];
   };
   return {
-    numberOf,
     where: (where: readonly Condition[]) => ({
       where: where.length === 0 ? undefined : ["and", ...where.map(toCondition)],
     }),
     all: (where: readonly TermCondition[]) => ({
-      where: where.length === 0 ? undefined : ["and", ...where.map(toNumbers)],
+      where: where.length === 0 ? undefined : ["and", ...where.map(toPlan)],
     }),
     sort: (terms: readonly SortTerm[]) => ({
       sort:
         terms.length === 0
           ? undefined
-          : terms.map((term) => [numberOfTerm(term), term.isDescending, term.isNullsLast]),
+          : terms.map((term) => [nameOf(term), term.isDescending, term.isNullsLast]),
     }),
   };
 }
@@ -213,7 +197,6 @@ type PageOptions = { readonly writer: Writer; readonly bytes?: number | undefine
 
 function toPage(query: ListQuery, table: RecordedTable, { writer, bytes }: PageOptions) {
   const { where, order, select, limit, offset } = query;
-  const { numberOf } = writer;
   const [first] = order;
   return {
     ...{ limit, offset },
@@ -221,22 +204,16 @@ function toPage(query: ListQuery, table: RecordedTable, { writer, bytes }: PageO
     parts: toParts(query).map((part) => ({ ...writer.all(part.where), ...writer.sort(part.sort) })),
     byId: first?.column.name === ID.name ? (first.isDescending ? "desc" : "asc") : undefined,
     cursor: describeOrder(order),
-    order: order.map(({ column }) => numberOf(column)),
-    picked: select.map(numberOf),
+    order: order.map(({ column }) => column.name),
+    picked: select.map(({ name }) => name),
     related: planRelated(query.related, table, bytes),
   };
 }
 
-/** The numbers of columns, and of the parts of their texts. */
-function numberColumns(set: ColumnSet) {
-  const names = queryColumns(set).map(({ name }) => name);
-  const numberOf: NumberOf = ({ name }) => names.indexOf(name) + 1;
-  const numberOfTerm = ({ column, part }: Term) =>
-    numberOf(column) + (part === undefined ? 0 : (1 + PARTS.indexOf(part)) * names.length);
-  return { numberOf, numberOfTerm };
+/** A column or a part of its values, as `rowhouse.sort_term` reads it. */
+function nameOf({ column, part }: Term): string {
+  return part === undefined ? column.name : `${column.name}.${part}`;
 }
-
-const PARTS: readonly Term["part"][] = ["start", "rest"];
 
 /** The relations as `rowhouse.find_related` reads them. */
 export function planRelated(
@@ -247,15 +224,14 @@ export function planRelated(
   if (related.length === 0) return undefined;
   const references = referenceColumns(definition).map(({ name }) => name);
   return related.map(({ name, table, column, select, related: nested, children }) => {
-    const { numberOf, numberOfTerm } = numberColumns(table.definition);
     const common = {
-      ...{ set: setName(table.definition), name, picked: select.map(numberOf), bytes },
+      ...{ set: setName(table.definition), name, picked: select.map((own) => own.name), bytes },
       related: planRelated(nested, table, bytes),
     };
     if (children === undefined) return { ...common, of: references.indexOf(column.name) + 1 };
     const sort = children.order.flatMap(({ column: key, isDescending }) =>
-      toTerms(key).map((term) => [numberOfTerm(term), isDescending, isDescending && !key.required]),
+      toTerms(key).map((term) => [nameOf(term), isDescending, isDescending && !key.required]),
     );
-    return { ...common, by: numberOf(column), sort, limit: children.limit };
+    return { ...common, by: column.name, sort, limit: children.limit };
   });
 }

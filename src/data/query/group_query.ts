@@ -101,16 +101,17 @@ export function planGroups(query: GroupQuery, table: RecordedTable, options: Fin
   const { where, by, aggregates } = query;
   return planGrouped(where, table, {
     ...options,
-    toMore: (numberOf) => ({
-      by: [...new Set(by.map(numberOf))],
+    grouped: {
+      by: listNames(by),
       ...Object.fromEntries(
-        Object.entries(aggregates).map(([name, columns]) => [
-          name,
-          [...new Set(columns.map(numberOf))],
-        ]),
+        Object.entries(aggregates).map(([name, columns]) => [name, listNames(columns)]),
       ),
-    }),
+    },
   });
+}
+
+function listNames(columns: readonly QueryColumn[]): string[] {
+  return [...new Set(columns.map(({ name }) => name))];
 }
 
 /** Why rows cannot be grouped. */

@@ -190,7 +190,7 @@ function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"]
 }
 
 /**
- * The id and then the columns by name: the same order for every app with this column set. Plans number the columns from 1. A column
+ * The id and then the columns by name: the same order for every app with this column set. Walks number the columns from 1. A column
  * that a view hides has no number.
  */
 export function queryColumns({ columns, view }: ColumnSet): ColumnSet["columns"] {

@@ -141,7 +141,7 @@ const ARGUMENTS = {
   known: "tags",
   /** Above about this many bytes, the function returns only the tag of the page; `null`: no limit. */
   inline: "bound",
-  /** The query's path, filters and order, as JSON: columns and values by number. */
+  /** The query's path, filters and order, as JSON: columns by name, values by number. */
   plan: "text",
   /** The values of a query's conditions. */
   values: "texts",

@@ -4,9 +4,9 @@
 -- no condition can escape. It returns ids or places. The functions of all tables, which are the
 -- only callers, read the rows there under forced row security.
 --
--- They call with the terms of a set, which name its columns, and with a plan of numbers. No name,
--- operator or value of a request becomes part of the text: columns and values are selected by
--- number, operators by name from the list below. Any other name raises RH022.
+-- They call with the terms of a set, which have its columns, and with a plan. No name, operator or
+-- value of a request becomes part of the text: columns are selected by name from the terms,
+-- operators by name from the list below, values by number. Any other name raises RH022.
 --
 -- The statements have the parameters $1 app, $2 person, $3 values, $4 rows wanted, $5 the only ids
 -- that count.
@@ -34,7 +34,6 @@ create function rowhouse.render_condition(columns jsonb, condition jsonb) return
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   name constant text := condition ->> 0;
-  number int4;
   target text;
   type text;
   rendered text;
@@ -51,17 +50,16 @@ begin
     select format('(%s)', string_agg(term, ', ' order by n))
         || rowhouse.render_operator(condition ->> 1)
         || format('(%s)', string_agg(format('($3[%s])::%s', value::int4,
-          rowhouse.term_type(columns, listed.number::int4)), ', ' order by n))
+          rowhouse.term_type(columns, listed.name)), ', ' order by n))
     into rendered
     from rows from (jsonb_array_elements_text(condition -> 2),
-      jsonb_array_elements_text(condition -> 3)) with ordinality as listed (number, value, n),
-      lateral (select rowhouse.sort_term(columns, listed.number::int4) offset 0) as terms (term)
+      jsonb_array_elements_text(condition -> 3)) with ordinality as listed (name, value, n),
+      lateral (select rowhouse.sort_term(columns, listed.name) offset 0) as terms (term)
     having bool_and(term is not null and value is not null);
   else
-    number := (condition ->> 1)::int4;
-    target := rowhouse.sort_term(columns, number);
+    target := rowhouse.sort_term(columns, condition ->> 1);
     if target is not null then
-      type := rowhouse.term_type(columns, number);
+      type := rowhouse.term_type(columns, condition ->> 1);
       rendered := case name
         when 'null' then format('(%s is null)', replace(target, ' collate pg_catalog."C"', ''))
         when 'first' then format('(%s >= enum_first(null::%s))', target, type)

@@ -1,76 +1,76 @@
 -- Groups of the rows that match conditions, for all tables: their keys, numbers and aggregates.
 
 -- A member of an object with the name of a column, as SQL.
-create function rowhouse.render_member(name jsonb, value text) returns text
+create function rowhouse.render_member(name text, value text) returns text
 language sql immutable
-return quote_literal(name::text || ':') || ' || coalesce(to_json(' || value
+return quote_literal('"' || name || '":') || ' || coalesce(to_json(' || value
   || ')::text, ''null'')';
 
 -- The groups of the rows that match, as JSON objects, sorted by their keys with nulls last; or the
 -- limit that they exceed: "groups", or "key" for a text of a key that is too long.
 --
--- "by" of the plan and the names of aggregates number columns. The terms "shown" (a value of a
+-- "by" of the plan and the names of aggregates list columns, whose aliases have their places. The terms "shown" (a value of a
 -- group) and "summed" (a sum) are null for a kind without them. "$scale" is the most digits after
 -- the point of a key: equal decimals can have different digits.
 create function rowhouse.groups_of(terms jsonb, plan jsonb) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   columns constant jsonb := terms -> 'queried';
-  key_columns constant int4[] := coalesce(translate(plan ->> 'by', '[]', '{}'), '{}');
+  key_columns constant text[] := coalesce(translate(plan ->> 'by', '[]', '{}'), '{}');
   is_long constant text := coalesce((
-    select string_agg(
-      format('coalesce(octet_length("$c%s") > ${MAX_GROUP_KEY_BYTES}, false)', key), ' or ')
+    select string_agg(format('coalesce(octet_length("$c%s") > ${MAX_GROUP_KEY_BYTES}, false)',
+      columns -> key ->> 'place'), ' or ')
     from unnest(key_columns) as listed (key)
-    where rowhouse.kind_term(columns -> (key - 1), 'isUnbounded') is not null), 'false');
-  used int4[] := key_columns;
+    where rowhouse.kind_term(columns, key, 'isUnbounded') is not null), 'false');
+  used text[] := key_columns;
   members text := '''{"by":{''';
   totals text := '';
   kind text;
-  numbers int4[];
-  number int4;
-  item jsonb;
+  names text[];
+  name text;
+  place text;
   template text;
   value text;
   n int4 := 0;
-  place int4;
+  nth int4;
 begin
   foreach kind in array array['by', 'sum', 'avg', 'min', 'max'] loop
-    numbers := coalesce(translate(plan ->> kind, '[]', '{}'), '{}');
-    used := used || numbers;
-    if kind <> 'by' and numbers <> '{}' then
+    names := coalesce(translate(plan ->> kind, '[]', '{}'), '{}');
+    used := used || names;
+    if kind <> 'by' and names <> '{}' then
       members := members || format(', '',"%s":{''', kind);
     end if;
-    place := 0;
-    foreach number in array numbers loop
+    nth := 0;
+    foreach name in array names loop
       n := n + 1;
-      place := place + 1;
-      item := case when number > 0 then columns -> (number - 1) end;
-      template := rowhouse.kind_term(item,
+      nth := nth + 1;
+      place := columns -> name ->> 'place';
+      template := rowhouse.kind_term(columns, name,
         case when kind in ('sum', 'avg') then 'summed' else 'shown' end);
       if template is null then
         raise exception 'no such value of a group' using errcode = 'RH022';
       end if;
-      template := rowhouse.render_member(item -> 'name', template);
+      template := rowhouse.render_member(name, template);
       value := format('"$g%s"', n);
       if kind in ('min', 'max') and template like '%"$scale"%' then
         -- As a row has it: the value with the most digits among equal ones, not among all.
         totals := totals || format(', (%1$s(array["$c%2$s", %3$sscale("$c%2$s")])'
           ' filter (where "$c%2$s" is not null))[1] as %4$s',
-          kind, number, case kind when 'min' then '0 - ' else '' end, value);
+          kind, place, case kind when 'min' then '0 - ' else '' end, value);
         template := replace(template, '"$scale"', 'scale("$value")');
       elsif kind <> 'by' then
-        totals := totals || format(', %s("$c%s") as %s', kind, number, value);
+        totals := totals || format(', %s("$c%s") as %s', kind, place, value);
       end if;
       if template like '%"$scale"%' then
-        totals := totals || format(', max(scale("$c%s")) as "$s%s"', number, n);
+        totals := totals || format(', max(scale("$c%s")) as "$s%s"', place, n);
       end if;
-      members := members || case when place > 1 then ', '',''' else '' end || ', '
+      members := members || case when nth > 1 then ', '',''' else '' end || ', '
         || replace(replace(template, '"$scale"', format('"$s%s"', n)), '"$value"',
           case when kind = 'avg' then format('trim_scale(%s)', value) else value end);
     end loop;
     if kind = 'by' then
       members := members || ', ''},"count":'', "$count"';
-    elsif numbers <> '{}' then
+    elsif names <> '{}' then
       members := members || ', ''}''';
     end if;
   end loop;
@@ -79,11 +79,12 @@ begin
     ' select case when count(*) > ${MAX_GROUPS} then ''groups'''
     ' when bool_or("$long") then ''key'' end,'
     ' string_agg(concat(%s, ''}''), '',''%s) from "$g"',
-    (select string_agg(format('case when not (%s) then "$c%s" end as "$g%s", ', is_long, key,
-      ordinal), '' order by ordinal)
+    (select string_agg(format('case when not (%s) then "$c%s" end as "$g%s", ', is_long,
+      columns -> key ->> 'place', ordinal), '' order by ordinal)
       from unnest(key_columns) with ordinality as listed (key, ordinal)),
     is_long, totals,
-    (select string_agg(format('%s as "$c%s"', rowhouse.sort_term(columns, key), key), ', ')
+    (select string_agg(format('%s as "$c%s"', rowhouse.sort_term(columns, key),
+        columns -> key ->> 'place'), ', ')
       from (select distinct unnest(used)) as listed (key)),
     rowhouse.seen_rows(terms, null, plan, ''), rowhouse.render_conditions(columns, plan),
     (select ' group by ' || string_agg(ordinal::text, ', ' order by ordinal)

@@ -2,23 +2,22 @@
 -- person; callers of the others pass only ids that the person sees.
 
 -- The values of a cursor in the order of these columns of "$t", as SQL.
-create function rowhouse.render_keys(columns jsonb, numbers int4[]) returns text
+create function rowhouse.render_keys(columns jsonb, names text[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-  number int4;
+  name text;
   keys text[] := '{}';
 begin
-  foreach number in array numbers loop
-    keys := keys || coalesce(case when number > 0
-      then rowhouse.column_term(columns -> (number - 1), 'cursor') end, 'null');
+  foreach name in array names loop
+    keys := keys || coalesce(rowhouse.column_term(columns, name, 'cursor'), 'null');
   end loop;
   return format('array[%s]::text[]', array_to_string(keys, ', '));
 end
 $$;
 
--- The text of a row with these columns by number, and for its place "$n" the members with related
+-- The text of a row with these columns, and for its place "$n" the members with related
 -- rows in $4, as SQL. Of a whole row, "$o" has what responses contain.
-create function rowhouse.render_row(columns jsonb, picked int4[], is_whole bool, has_members bool)
+create function rowhouse.render_row(columns jsonb, picked text[], is_whole bool, has_members bool)
 returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   if is_whole then
@@ -33,8 +32,8 @@ $$;
 -- The texts of the first "returned" rows within a limit of bytes, and their count: in one step or,
 -- if "size" is large, one after another. The page ends after the row that exceeds the limit, and
 -- before a row that is larger than the limit; an error names the row if it is the first. "keys" are
--- the values of the cursor at the first row after the page, by the numbers of columns.
-create function rowhouse.build_page(app uuid, terms jsonb, picked int4[], numbers int4[],
+-- the values of the cursor at the first row after the page, by the names of columns.
+create function rowhouse.build_page(app uuid, terms jsonb, picked text[], names text[],
   members text[], ids uuid[], returned int4, size int8, max_bytes int4,
   out page text, out count int4, out keys text[])
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -63,7 +62,7 @@ begin
     -- A row that is too large must not be built only to be measured.
     open built for execute format('select case when %s <= $3 then %s end from %s', coalesce(
         rowhouse.render_sizes(columns, case when is_whole
-          then array(select generate_series(1, jsonb_array_length(columns))) else picked end), '0'),
+          then array(select jsonb_object_keys(columns)) else picked end), '0'),
       row_text, source) using app, ids[1:returned], max_bytes, members;
     while count < returned and bytes <= max_bytes loop
       fetch built into page;
@@ -82,7 +81,7 @@ begin
   end if;
   if cardinality(ids) > count then
     execute format('select %s from data.%I as "$t" where "$t"."app_id" = $1 and "$t"."id" = $2',
-      rowhouse.render_keys(columns, numbers), terms ->> 'table')
+      rowhouse.render_keys(columns, names), terms ->> 'table')
     into keys using app, ids[count + 1];
   end if;
 end
@@ -109,8 +108,8 @@ declare
   asked constant jsonb := plan::jsonb;
   max_rows constant int4 := (asked ->> 'limit')::int4;
   skipped constant int4 := (asked ->> 'offset')::int4;
-  picked constant int4[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::int4[], '{}');
-  numbers constant int4[] := coalesce(translate(asked ->> 'order', '[]', '{}')::int4[], '{}');
+  picked constant text[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::text[], '{}');
+  names constant text[] := coalesce(translate(asked ->> 'order', '[]', '{}')::text[], '{}');
   related constant jsonb := asked -> 'related';
   -- Up to this many rows and bytes, rows are built as they are found.
   is_short constant bool := known = '' and max_rows <= ${FOUND_ROWS};
@@ -150,7 +149,7 @@ begin
     case when related is null then 'null' else 'array_agg("$t"."$refs")' end,
     entered.terms ->> 'size',
     case when related is null then 'null' else rowhouse.render_references(columns) end,
-    rowhouse.render_keys(columns, numbers),
+    rowhouse.render_keys(columns, names),
     case when is_short then format(
       'case when "$i"."$n" <= $4 and %s <= ${FOUND_ROW_BYTES} then %s end as "$text"',
       entered.terms ->> 'size', rowhouse.render_row(columns, picked, is_whole, false))
@@ -187,7 +186,7 @@ begin
   end if;
   if page is null or octet_length(page) > max_bytes then
     select built.page, built.count, built.keys into page, row_count, keys
-      from rowhouse.build_page(app, entered.terms, picked, numbers, members, ids, returned, size,
+      from rowhouse.build_page(app, entered.terms, picked, names, members, ids, returned, size,
         max_bytes) as built;
   end if;
   if cardinality(ids) > row_count then

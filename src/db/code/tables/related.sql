@@ -1,37 +1,37 @@
 -- Related rows of a page. Apps that share the columns of one table can differ in those of another,
 -- so a plan names the set of each relation ("set"): the functions here read its terms, and look for
--- a proof of the caller for it. A plan numbers columns: no name or value of it becomes part of a
--- statement.
+-- a proof of the caller for it. No name or value of a plan becomes part of a statement.
 
 -- A relation's columns as members of an object, in the table's order, as an expression of "$t".
-create function rowhouse.render_members(columns jsonb, picked int4[]) returns text
+create function rowhouse.render_members(columns jsonb, picked text[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return coalesce(string_agg(
-      rowhouse.render_member(item -> 'name', rowhouse.column_term(item, 'sent')), ' || '','' || '
-      order by (item ->> 'place')::int4), '''''')
-    from jsonb_array_elements(columns) with ordinality as listed (item, n) where n = any (picked);
+      rowhouse.render_member(name, rowhouse.column_term(columns, name, 'sent')), ' || '','' || '
+      order by (columns -> name ->> 'place')::int4), '''''')
+    from jsonb_object_keys(columns) as listed (name) where name = any (picked);
 end
 $$;
 
 -- The bytes of a relation's unbounded values, without decompression; null without such a column.
-create function rowhouse.render_sizes(columns jsonb, picked int4[]) returns text
+create function rowhouse.render_sizes(columns jsonb, picked text[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return string_agg(format('coalesce(%s, 0)::int8', size), ' + ')
-    from jsonb_array_elements(columns) with ordinality as listed (item, n),
-      lateral (select rowhouse.column_term(item, 'size') offset 0) as term (size)
-    where n = any (picked) and size is not null;
+    from jsonb_object_keys(columns) as listed (name),
+      lateral (select rowhouse.column_term(columns, name, 'size') offset 0) as term (size)
+    where name = any (picked) and size is not null;
 end
 $$;
 
--- The references of "$t", numbered as in plans.
+-- The references of "$t", in the order of their names.
 create function rowhouse.render_references(columns jsonb) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return format('array[%s]::uuid[]', coalesce(
-      string_agg(rowhouse.column_term(item, 'reference'), ', ' order by n), 'null'))
-    from jsonb_array_elements(columns) with ordinality as listed (item, n);
+      string_agg(rowhouse.column_term(columns, name, 'reference'), ', '
+        order by name collate "C"), 'null'))
+    from jsonb_object_keys(columns) as listed (name);
 end
 $$;
 
@@ -83,7 +83,7 @@ create function rowhouse.read_relation(app uuid, person uuid, terms jsonb, relat
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   columns constant jsonb := terms -> 'queried';
-  picked constant int4[] := coalesce(translate(relation ->> 'picked', '[]', '{}'), '{}');
+  picked constant text[] := coalesce(translate(relation ->> 'picked', '[]', '{}'), '{}');
   max_bytes constant int8 := coalesce((relation ->> 'bytes')::int8, 0);
   statement constant text := format('select array_agg(case when "$t"."id" is null then ''null'''
     ' when "$t"."$size" <= $4 then %s end), array_agg("$t"."$size"), %s'
@@ -126,7 +126,7 @@ begin
 end
 $$;
 
--- The first children of each row, in an order, as a list. "by" numbers the reference.
+-- The first children of each row, in an order, as a list. "by" is the reference.
 create function rowhouse.read_children(app uuid, proof bytea, wanted uuid[], relation jsonb)
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -143,7 +143,7 @@ begin
   end if;
   columns := entered.terms -> 'queried';
   children := find.children(app, entered.person, wanted, most, entered.terms ->> 'table',
-    entered.terms ->> 'read', rowhouse.sort_term(columns, (relation ->> 'by')::int4),
+    entered.terms ->> 'read', rowhouse.sort_term(columns, relation ->> 'by'),
     rowhouse.render_order(columns, relation -> 'sort'));
   related := rowhouse.read_relation(app, entered.person, entered.terms, relation, '"ctid"',
     children.places);

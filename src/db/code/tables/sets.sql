@@ -2,35 +2,32 @@
 -- (src/tables/sql/functions/terms_body.ts), so that a session keeps no plan for a table. They
 -- belong to rowhouse_tenant, so that row security applies.
 
--- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). The
--- column is one of "queried" in the terms of a set.
-create function rowhouse.kind_term(item jsonb, term text) returns text
+-- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). "columns"
+-- is "queried" in the terms of a set: null for any other name.
+create function rowhouse.kind_term(columns jsonb, name text, term text) returns text
 language sql immutable
-return ${KIND_TERMS}::jsonb -> (item ->> 'kind') ->> term;
+return ${KIND_TERMS}::jsonb -> (columns -> name ->> 'kind') ->> term;
 
 -- The same about the column of "$t".
-create function rowhouse.column_term(item jsonb, term text) returns text
+create function rowhouse.column_term(columns jsonb, name text, term text) returns text
 language sql immutable
-return replace(rowhouse.kind_term(item, term), '"$value"',
-  '"$t".' || quote_ident(item ->> 'name'));
+return replace(rowhouse.kind_term(columns, name, term), '"$value"', '"$t".' || quote_ident(name));
 
--- A value that is compared and sorted, as plans number them: the columns, then the parts of their
--- values that an index contains. Null for other numbers.
-create function rowhouse.sort_term(columns jsonb, number int4) returns text
+-- A value that is compared and sorted, as plans name them: a column, or a part of its values that
+-- an index contains, such as "title.start". Null for any other name.
+create function rowhouse.sort_term(columns jsonb, name text) returns text
 language sql immutable
-return case when number > 0 then rowhouse.column_term(
-  columns -> ((number - 1) % jsonb_array_length(columns)),
-  (array['value', 'start', 'rest'])[(number - 1) / jsonb_array_length(columns) + 1]) end;
+return rowhouse.column_term(columns, split_part(name, '.', 1), case split_part(name, '.', 2)
+  when '' then 'value' when 'start' then 'start' when 'rest' then 'rest' end);
 
 -- The type of such a value. A column of a kind without one has its own.
-create function rowhouse.term_type(columns jsonb, number int4) returns text
+create function rowhouse.term_type(columns jsonb, name text) returns text
 language sql immutable
-return case when number > 0 then coalesce(
-  columns -> ((number - 1) % jsonb_array_length(columns)) ->> 'type',
-  rowhouse.kind_term(columns -> ((number - 1) % jsonb_array_length(columns)),
-    (array['type', 'startType', 'restType'])[(number - 1) / jsonb_array_length(columns) + 1])) end;
+return coalesce(columns -> split_part(name, '.', 1) ->> 'type',
+  rowhouse.kind_term(columns, split_part(name, '.', 1), case split_part(name, '.', 2)
+    when '' then 'type' when 'start' then 'startType' when 'rest' then 'restType' end));
 
--- An order as SQL: a list of [number, whether it descends, whether its nulls are then last].
+-- An order as SQL: a list of [name, whether it descends, whether its nulls are then last].
 create function rowhouse.render_order(columns jsonb, keys jsonb) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,7 +35,7 @@ declare
 begin
   for n in 0 .. coalesce(jsonb_array_length(keys), 0) - 1 loop
     rendered := rendered || case n when 0 then ' order by ' else ', ' end
-      || rowhouse.sort_term(columns, (keys -> n ->> 0)::int4)
+      || rowhouse.sort_term(columns, keys -> n ->> 0)
       || case when (keys -> n ->> 1)::bool then ' desc' else '' end
       || case when (keys -> n ->> 2)::bool then ' nulls last' else '' end;
   end loop;

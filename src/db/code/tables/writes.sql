@@ -60,8 +60,7 @@ returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   rows jsonb := substr(response, 2)::jsonb;
   -- As in the response: the columns of statements are identifiers.
-  names constant text[] := array(
-    select value ->> 'name' from jsonb_array_elements(terms -> 'queried'));
+  names constant text[] := array(select jsonb_object_keys(terms -> 'queried'));
   is_hidden boolean;
 begin
   if response like 'R{"count":%' then

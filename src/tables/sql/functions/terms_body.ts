@@ -28,8 +28,8 @@ type Terms = {
   readonly isReader?: true;
   /** The tables whose changes can change what a person sees. */
   readonly watched?: readonly string[];
-  /** The id and the columns that the caller sees, as plans number them. */
-  readonly queried: readonly QueriedColumn[];
+  /** The id and the columns that the caller sees, by their names. */
+  readonly queried: Readonly<Record<string, QueriedColumn>>;
   /** The values of the columns that the caller sees. */
   readonly outputs: string;
   /** About the bytes of a row's text. */
@@ -42,7 +42,6 @@ type Terms = {
 
 /** A column, with its place in a row. */
 type QueriedColumn = {
-  readonly name: string;
   readonly kind: Kind;
   readonly place: number;
   /** The type that only this column has. */
@@ -56,12 +55,13 @@ function makeTerms(table: ServedSet): Terms {
     table: name,
     ...(view && { app: view.app, roles: view.roles, watched: watchedTables(view) }),
     ...(view?.read && { isReader: true }),
-    queried: queryColumns(table).map((column) => ({
-      name: column.name,
-      kind: column.kind,
-      place: table.columns.findIndex((own) => own.name === column.name),
-      ...(hasOwnType(column) && { type: sqlType(table, column) }),
-    })),
+    queried: Object.fromEntries(
+      queryColumns(table).map((column) => {
+        const place = table.columns.findIndex((own) => own.name === column.name);
+        const type = hasOwnType(column) && { type: sqlType(table, column) };
+        return [column.name, { kind: column.kind, place, ...type }];
+      }),
+    ),
     outputs: outputs(table),
     size: rowSize(table, "$t"),
     read: isVisible(table),

@@ -67,6 +67,7 @@ declare
   "$limit" constant int4 := ${limit};
   "$offset" constant int4 := 0;
   "$picked" constant int4[] := ${picked};
+  "$columns" constant text[] := ${listColumns(table)};
   "$cursor" constant text := split_part(${cursor}, E'\\n', 1);
   "$isWhole" constant bool := cardinality("$picked") = 0 and "$cursor" = ${cursor};
   "$isShort" constant bool := ${known} = '' and ${limit} <= ${FOUND_ROWS};
@@ -140,13 +141,24 @@ begin
   "$text" := array_to_string("$texts", ',');
   if not "$isShort" or array_position("$texts", null) is not null or octet_length("$text") > ${bytes} then
     select "$b"."page", "$b"."count", "$b"."keys" into "$text", "$count", "$keys" from rowhouse.build_page(${app},
-      ${readTerms(table)}, "$picked", ${order}, "$members", "$ids", "$returned", "$size", ${bytes}) as "$b";
+      ${readTerms(table)}, ${toNames('"$picked"')}, ${toNames(order)}, "$members", "$ids", "$returned", "$size", ${bytes}) as "$b";
   end if;
   if cardinality("$ids") > "$count" then
     ${setNext('"$cursor"')}
   end if;
   return concat("$tag", "$request", ${ENVELOPE}, '}');
 end`;
+}
+
+/** The columns, as the arguments number them. */
+function listColumns(table: ServedSet): string {
+  return `array[${queryColumns(table)
+    .map(({ name }) => quoteLiteral(name))
+    .join(", ")}]::text[]`;
+}
+
+function toNames(numbers: string): string {
+  return `array(select "$columns"["$c"."$n"] from unnest(${numbers}) as "$c" ("$n"))`;
 }
 
 function hasWalkById(table: ServedSet): boolean {
