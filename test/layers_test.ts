@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   "app_switch.ts": 2,
   "field.ts": 2,
   "observe.ts": 2,
+  "said.ts": 2,
   "problem.ts": 1,
   "format.ts": 1,
   "limit_setting.ts": 1,

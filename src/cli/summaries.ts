@@ -8,29 +8,29 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "apps admin rename-app": "changes the slug of an app",
   "apps admin set-app": "turns a setting of an app on or off, such as live updates",
   "apps admin delete-app": "deletes an app with its rows, keys and tables",
-  "keys admin issue-key": "creates an API key for an app and prints it once",
   "keys admin revoke-key": "revokes an API key in all processes",
   "keys admin roll-key":
     "replaces an API key: prints the new key once; the old key expires after a grace period",
+  "keys admin issue-key": "creates an API key for an app and prints it once",
   "keys admin list-keys": "lists the API keys of an app, newest first",
-  "people admin create-user": "creates accounts and prints the links that set their passwords",
   "people admin password-link": "prints a new password link for a person; older links stop working",
+  "people admin resend-invitation":
+    "creates a new link for a pending invitation; the previous link stops working",
+  "people admin withdraw-invitation":
+    "withdraws a pending invitation and removes its account and roles",
   "people admin change-email": "changes the address that a person signs in with",
+  "people admin set-role": "sets or removes a Console role: admin on every app",
+  "people admin reset-second-factor": "removes the second factor of a person who has lost it",
   "people admin disable": "signs a person out everywhere and locks the account",
   "people admin enable": "lets a disabled person sign in again",
-  "people admin reset-second-factor": "removes the second factor of a person who has lost it",
   "people admin delete-user": "deletes a person's account with its roles and sessions",
+  "people admin create-user": "creates accounts and prints the links that set their passwords",
   "people admin confirm-addresses":
     "confirms people's addresses after a restore with another IDENTITY_SECRET",
-  "roles admin set-role": "sets or removes a Console role: admin on every app",
   "roles admin grant": "grants people a role on an app",
   "roles admin revoke": "revokes people's role on an app, or all roles from a provider's claims",
   "invitations admin invite": "invites people to an app with a role",
   "invitations admin list-invitations": "lists pending invitations: people who cannot sign in yet",
-  "invitations admin resend-invitation":
-    "creates a new link for a pending invitation; the previous link stops working",
-  "invitations admin withdraw-invitation":
-    "withdraws a pending invitation and removes its account and roles",
   "people_lists admin sessions": "lists a person's sessions, or ends them all",
   "people_lists admin end-sessions": "ends all sessions of the people with a role on an app",
   "people_lists admin list-users": "lists people by address",

@@ -6,8 +6,9 @@
  * @module
  */
 
-import { type ActionName, isForRecentSignIn, labelAction } from "../db/mod.ts";
+import { type FunctionName, isForRecentSignIn, labelAction } from "../db/mod.ts";
 import {
+  type FormField,
   type FormFields,
   type FormValues,
   type Html,
@@ -42,7 +43,7 @@ type NoForm = { instead: Part; status?: number };
 type Body = { title: string; body: Part; status: number };
 
 /** The SQL function of a form, which decides whether the form requires a recent sign-in. */
-export type FormAction = ActionName | "console_delete_app_step";
+export type FormAction = FunctionName;
 
 export type FormPage<
   Content extends { me: ConsoleVisitor },
@@ -125,8 +126,12 @@ export function toVisibleMessages(error: unknown): string[] {
 }
 
 /** A field for the name of what an action removes or transfers. */
-export function typedName(name: string, action: string) {
-  return { label: `Type ${name} to ${action}`, maxLength: 63, mustBe: name };
+export function typedName(name: string, action: string): FormField {
+  const label = `Type ${name} to ${action}`;
+  return {
+    ...{ label, maxLength: Math.max(63, name.length), mustBe: name },
+    check: (typed) => (typed.toLowerCase() === name.toLowerCase() ? [] : [label]),
+  };
 }
 
 // A change as a sentence with time, actor, action and a link to its page.

@@ -88,7 +88,6 @@ export function toChangesPath({ app, from, to }: Record<"app" | "from" | "to", s
 
 // The notice on the page after an action.
 
-export const ROLE_SAVED: Notices = { role: "Role saved. Takes effect on the next request." };
 export const SESSIONS_ENDED: Notices = { ended: "Sessions ended." };
 
 export function redirectWithNotice(path: string, done: string): Response {

@@ -8,8 +8,8 @@ import { handlePush, handlePushes, pushesCsv } from "./activity/pushes.tsx";
 import { handleRequest } from "./activity/request.tsx";
 import { handleRequests } from "./activity/requests.tsx";
 import { appsCsv, deleteAppPage, handleApps, newAppPage } from "./apps/apps.tsx";
-import { handleKeys, KEY_PAGES, keysCsv } from "./apps/keys.tsx";
-import { newKeyPage, rollKeyPage } from "./apps/new_key.tsx";
+import { handleKeys, keysCsv } from "./apps/keys.tsx";
+import { KEY_PAGES, newKeyPage } from "./apps/new_key.tsx";
 import { handleOverview } from "./apps/overview.tsx";
 import { SETTINGS_PAGES } from "./apps/settings.tsx";
 import {
@@ -30,7 +30,7 @@ import { newPersonPage } from "./people/new_person.tsx";
 import { handlePeople, peopleCsv, sessionsCsv } from "./people/people.tsx";
 import { handlePerson } from "./people/person.tsx";
 import { PERSON_PAGES } from "./people/person_actions.tsx";
-import { changeRoleAction, ROLE_PAGES } from "./people/person_roles.tsx";
+import { ROLE_PAGES } from "./people/person_roles.tsx";
 import { gridRoutes } from "./rows/data.ts";
 import { handleRowDeletion, handleRowDeletionForm } from "./rows/deletion.tsx";
 import { handleRow, handleRowForm } from "./rows/edit.tsx";
@@ -60,7 +60,9 @@ type ConsoleRoute = Route<ConsolePageDeps> & { action?: FormAction | undefined }
 type Pages = Readonly<Record<string, Page>>;
 
 function below(parent: string, pages: Pages): Pages {
-  return Object.fromEntries(Object.entries(pages).map(([path, of]) => [`${parent}/${path}`, of]));
+  return Object.fromEntries(
+    Object.entries(pages).map(([path, of]) => [path === "" ? parent : `${parent}/${path}`, of]),
+  );
 }
 
 /** By the path of the list. */
@@ -87,13 +89,11 @@ const PAGES: Pages = {
   [APP]: { show: handleOverview },
   [`${APP}/keys`]: { show: handleKeys },
   [`${APP}/new-key`]: newKeyPage,
-  [`${KEY}/roll`]: rollKeyPage,
   ...below(KEY, KEY_PAGES),
   ...below(APP, SETTINGS_PAGES),
   [`${APP}/delete`]: deleteAppPage,
   [`${APP}/people`]: { show: handleAppPeople },
   ...below(APP, APP_PEOPLE_PAGES),
-  [ROLE]: changeRoleAction,
   ...below(ROLE, ROLE_PAGES),
   [`${CONSOLE_PATH}/people`]: { show: handlePeople },
   [`${CONSOLE_PATH}/invitations`]: { show: handleInvitations },

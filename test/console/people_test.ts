@@ -178,7 +178,7 @@ test("an invitation with a Console role lists an address in use and an unknown a
 const send = async (jar: Jar, of: Person, act: string, typed: Record<string, string>) => {
   // The token of any form of this browser: the page itself may have no form.
   const { text } = await visit(service, jar, "/console/new-person");
-  const fields = { ...readHidden(text), typed_address: of.email, ...typed };
+  const fields = { ...readHidden(text), typed_name: of.email, ...typed };
   return await visit(service, jar, `${pathOf(of)}/${act}`, { fields });
 };
 
@@ -210,7 +210,7 @@ describe("an admin who is not a super_admin", () => {
 test("the last super_admin cannot be removed, and the page states the reason", async () => {
   expect((await visit(service, chiefJar, pathOf(chief))).text).toContain("is the last super_admin");
   for (const { act, typed } of [
-    { act: "state", typed: { disabled: "yes" } },
+    { act: "state", typed: { wanted: "disable" } },
     { act: "delete", typed: {} },
     { act: "end-access", typed: {} },
     { act: "console-role", typed: { console_role: "admin" } },
@@ -288,10 +288,10 @@ describe("an account", () => {
 
   test("ends with the links of a person who was already disabled", async () => {
     const own = await makePerson(service, {});
-    await submit(chiefJar, `${pathOf(own)}/state`, { disabled: "yes" });
+    await submit(chiefJar, `${pathOf(own)}/state`, { wanted: "disable" });
     const link = readLink(await submit(chiefJar, `${pathOf(own)}/password-link`));
     expect((await submit(chiefJar, `${pathOf(own)}/end-access`)).status).toBe(303);
-    await submit(chiefJar, `${pathOf(own)}/state`, { disabled: "no" });
+    await submit(chiefJar, `${pathOf(own)}/state`, { wanted: "enable" });
     expect((await visit(service, new Map(), link)).status).toBe(404);
   });
 
@@ -350,13 +350,13 @@ describe("an account", () => {
   });
 
   test("is deleted after the address is typed, and the audit log retains only the id", async () => {
-    const typed_address = `other-${person.email}`;
-    const rejected = await submit(chiefJar, `${pathOf(person)}/delete`, { typed_address });
-    expectPage(rejected, 422, 'id="typed_address-issue"');
-    expect(rejected.text).not.toContain(typed_address);
+    const typed_name = `other-${person.email}`;
+    const rejected = await submit(chiefJar, `${pathOf(person)}/delete`, { typed_name });
+    expectPage(rejected, 422, 'id="typed_name-issue"');
+    expect(rejected.text).not.toContain(typed_name);
     expect((await shownBy(person)).email).toBe(person.email);
     const gone = await submit(adminJar, `${pathOf(person)}/delete`, {
-      typed_address: person.email.toUpperCase(),
+      typed_name: person.email.toUpperCase(),
     });
     expectRedirect(gone, "/console/people?done=deleted");
     expect((await visit(service, adminJar, pathOf(person))).status).toBe(404);

@@ -253,7 +253,7 @@ export function typed(text: string): string {
   return text;
 }
 
-function toFlag(of: Field | Flag): Flag {
+export function toFlag(of: Field | Flag): Flag {
   if ("about" in of) return of;
   const { label, hint, placeholder, choices } = of;
   const values = choices === undefined ? hint : `one of ${Object.keys(choices).join(", ")}`;
@@ -261,13 +261,18 @@ function toFlag(of: Field | Flag): Flag {
 }
 
 /** @throws {UsageError} the value is invalid */
-function readFlag(args: Arguments, name: string, of: Field | Flag | Input<unknown>): unknown {
+function readFlag(args: Arguments, name: string, of: Field | Flag): unknown {
   if ("many" in of) return args.texts(name);
   if ("about" in of && of.value === undefined) return args.has(name);
   const text = args.text(name);
-  if (text === undefined || !("read" in of)) return text;
+  return text === undefined ? undefined : readTyped(of, `--${name}`, text);
+}
+
+/** @throws {UsageError} the text breaks the rule of the input */
+export function readTyped(of: Field | Flag | Input<unknown>, name: string, text: string): unknown {
+  if (!("read" in of)) return text;
   try {
-    return readInput(of, `--${name}`, text);
+    return readInput(of, name, text);
   } catch (error) {
     throw error instanceof Problem ? new UsageError(error.message) : error;
   }

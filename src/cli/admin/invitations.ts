@@ -1,5 +1,5 @@
-/** `rowhouse admin` commands that create, list, resend and withdraw invitations. @module */
-import { flag, oneOf, orNull, text } from "../../records/actions/mod.ts";
+/** `rowhouse admin` commands that create and list invitations. @module */
+import { oneOf, orNull, text } from "../../records/actions/mod.ts";
 import {
   DISPLAY_NAME,
   INVITATION_OUTCOMES,
@@ -8,23 +8,14 @@ import {
   invitationList,
   invite,
   inviteSeveral,
-  readEmail,
-  resendInvitation,
-  withdrawInvitation,
 } from "../../records/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
 import { RejectedError } from "../command.ts";
 import { command, makeListCommand, typed } from "./command.ts";
-import { describeLink, makeLinkCommand, toLink } from "./links.ts";
+import { describeLink, toLink } from "./links.ts";
 import { forSeveral } from "./several.ts";
-import {
-  type AdminDeps,
-  confirmNewRole,
-  makeAdminCommands,
-  NEW_ROLE,
-  readIdentitySecrets,
-} from "./task.ts";
+import { type AdminDeps, confirmNewRole, makeAdminCommands, NEW_ROLE } from "./task.ts";
 
 function describeOutcome(
   outcome: InvitationOutcome,
@@ -102,10 +93,9 @@ already sign in, only the role is granted. A role that no one has on the app nee
       flags: { name: DISPLAY_NAME, ...NEW_ROLE },
       json: INVITED,
       run: async (deps, { email: address, app: slug, role, name, "new-role": isConfirmed }) => {
-        const identitySecrets = readIdentitySecrets(deps.config);
         await confirmNewRole(deps, isConfirmed, { slug, role });
         const options = { email: address, slug, role, displayName: name };
-        const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
+        const { email, outcome, linkText } = await invite(deps, options);
         const link = linkText === undefined ? null : toLink(deps.config, linkText);
         return {
           document: { email, app: slug, role, outcome, passwordLink: link },
@@ -134,41 +124,14 @@ already sign in, only the role is granted. A role that no one has on the app nee
                 : `${email} would be invited as ${what}`,
             ),
           };
-        const identitySecrets = readIdentitySecrets(deps.config);
         await confirmNewRole(deps, args.has("new-role"), { slug: app, role });
-        const invited = await inviteSeveral(
-          { ...deps, identitySecrets },
-          {
-            people: people.map((person) => ({ ...person, id: deps.makeId() })),
-            ...{ slug: app, role },
-          },
-        );
+        const invited = await inviteSeveral(deps, {
+          people: people.map((person) => ({ ...person, id: deps.makeId() })),
+          ...{ slug: app, role },
+        });
         return listInvited(deps, invited, { app, role });
       },
     },
   ),
   "list-invitations": listCommand,
-  "resend-invitation": makeLinkCommand(resendInvitation, {
-    summary: "creates a new link for a pending invitation; the previous link stops working",
-    example: "rowhouse admin resend-invitation ada@example.org",
-    about: "Works for expired invitations too.",
-  }),
-  "withdraw-invitation": command(
-    "withdraws a pending invitation and removes its account and roles",
-    {
-      example: "rowhouse admin withdraw-invitation ada@example.org",
-      about: "Fails if the invitation was accepted: use rowhouse admin disable or delete-user.",
-      args: { email: readEmail },
-      json: { email: text(), withdrawn: flag() },
-      run: async (deps, { email }) => {
-        await withdrawInvitation(deps, email);
-        return {
-          document: { email, withdrawn: true },
-          lines: [
-            `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
-          ],
-        };
-      },
-    },
-  ),
 });

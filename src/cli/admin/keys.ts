@@ -1,29 +1,20 @@
 /** `rowhouse admin` commands for API keys. A key is printed once and not stored. @module */
 
 import { SCOPES, type Scope } from "../../principal.ts";
-import { flag, many, oneOf, orNull, record, text, time } from "../../records/actions/mod.ts";
-import {
-  GRACE,
-  type Grace,
-  issueKey,
-  KEY_NAME,
-  keyList,
-  revokeKey,
-  rollKey,
-} from "../../records/apps/mod.ts";
-import { isIdText } from "../../records/secrets/mod.ts";
+import { many, oneOf, orNull, text, time } from "../../records/actions/mod.ts";
+import { issueKey, KEY_ACTIONS, KEY_NAME, keyList } from "../../records/apps/mod.ts";
 import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
-import { RejectedError, UsageError } from "../command.ts";
+import { UsageError } from "../command.ts";
+import { makeActionCommands, ON_KEY } from "./action_command.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
 
-const DEFAULT_GRACE: Grace = "24h";
-
 export const adminKeyCommands = makeAdminCommands({
+  ...makeActionCommands(ON_KEY, KEY_ACTIONS),
   "issue-key": command("creates an API key for an app and prints it once", {
     example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
@@ -44,8 +35,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
     run: async (deps, { slug, name = "", scope, expires }) => {
       const scopes = readScopes(scope);
       const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
-      const keyPrefix = deps.config.API_KEY_PREFIX;
-      const key = await issueKey({ ...deps, keyPrefix }, { slug, name, scopes, expiresAt });
+      const key = await issueKey(deps, { slug, name, scopes, expiresAt });
       const ends = expiresAt?.toISOString() ?? null;
       const { keyId, text: secret } = key;
       return {
@@ -54,50 +44,6 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       };
     },
   }),
-  "revoke-key": command("revokes an API key in all processes", {
-    example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
-    about: "The key's id is the part between the first _ and the dot.",
-    args: { key_id: readKeyId },
-    json: { keyId: text(), revoked: flag() },
-    run: async (deps, { key_id: keyId }) => {
-      if (!(await revokeKey(deps, keyId)))
-        throw new RejectedError(
-          `No active key has the id ${quote(keyId)}: it does not exist or is already revoked; rowhouse admin list-keys <app> lists the keys`,
-        );
-      return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
-    },
-  }),
-  "roll-key": command(
-    "replaces an API key: prints the new key once; the old key expires after a grace period",
-    {
-      example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
-rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
-      about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
-ends (${DEFAULT_GRACE} by default) or until it expires, if that is earlier.`,
-      args: { key_id: readKeyId },
-      flags: { grace: GRACE },
-      json: {
-        keyId: text(),
-        key: text(),
-        expiresAt: orNull(time()),
-        old: record({ keyId: text(), expiresAt: time() }),
-      },
-      run: async (deps, { key_id, grace = DEFAULT_GRACE }) => {
-        const keyPrefix = deps.config.API_KEY_PREFIX;
-        const rolled = await rollKey({ ...deps, keyPrefix }, key_id, grace);
-        const { keyId, text: key, expiresAt, oldExpiresAt } = rolled;
-        const ends = oldExpiresAt.toISOString();
-        return {
-          document: {
-            ...{ keyId, key, expiresAt: expiresAt?.toISOString() ?? null },
-            old: { keyId: key_id, expiresAt: ends },
-          },
-          lines: [key],
-          notes: [`The old key works until ${ends}`],
-        };
-      },
-    },
-  ),
   "list-keys": makeListCommand(keyList, {
     summary: "lists the API keys of an app, newest first",
     example: "rowhouse admin list-keys wiki --json",
@@ -133,12 +79,4 @@ function readExpiry(text: string, now: Date): Date {
     );
   if (at <= now) throw new UsageError(`Cannot use --expires ${quote(text)}: must be in the future`);
   return at;
-}
-
-/** The error does not repeat the text: it can be a whole key, typed by mistake. */
-function readKeyId(text: string): string {
-  if (isIdText(text)) return text;
-  throw new UsageError(
-    "Cannot read the key's id: must be the 16 characters between the first _ and the dot of a key",
-  );
 }

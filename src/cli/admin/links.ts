@@ -1,39 +1,14 @@
 /** Password links as commands print them: once, and not stored. @module */
-import { flag, text } from "../../records/actions/mod.ts";
 import { findLinkMail, type LinkMail } from "../../records/mails/mod.ts";
-import type { makePasswordLink } from "../../records/people/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import { command, typed } from "./command.ts";
-import { type AdminDeps, readIdentitySecrets } from "./task.ts";
-
-/** A new link in a document. */
-export const LINK = { passwordLink: text(), isMailed: flag() };
-
-/** A command that creates a link for the person with an address. */
-export function makeLinkCommand(
-  makeLink: typeof makePasswordLink,
-  { summary, ...texts }: { summary: string; example: string; about: string },
-) {
-  return command(summary, {
-    ...texts,
-    args: { email: typed },
-    json: { email: text(), ...LINK },
-    run: async (deps, { email: who }) => {
-      const identitySecrets = readIdentitySecrets(deps.config);
-      const { email, linkText } = await makeLink({ ...deps, identitySecrets }, who);
-      const { document, lines } = await showLink(deps, linkText);
-      return { document: { email, ...document }, lines };
-    },
-  });
-}
+import type { AdminDeps } from "./task.ts";
 
 /** A new link in a document and as lines for people. */
-export async function showLink(deps: AdminDeps, linkText: string) {
-  const identitySecrets = readIdentitySecrets(deps.config);
+export async function showLink(deps: AdminDeps, { linkText }: { linkText: string }) {
   const passwordLink = toLink(deps.config, linkText);
-  const { mail, isDisabled } = await findLinkMail({ ...deps, identitySecrets }, linkText);
+  const { mail, isDisabled } = await findLinkMail(deps, linkText);
   return {
     document: { passwordLink, isMailed: mail === "mailed" },
     lines: [...describeLink(passwordLink, mail), ...(isDisabled ? [DISABLED] : [])],

@@ -17,10 +17,9 @@ import {
   type Grant,
   type ListedUser,
   PERSON,
+  PERSON_ACTIONS,
   PERSON_GRANTS,
   peopleList,
-  readEmail,
-  runOnPerson,
   sessionList,
   showUser,
   USER_DETAILS,
@@ -28,6 +27,7 @@ import {
 import { showCount } from "../../std/count.ts";
 import { UsageError } from "../command.ts";
 import { toDocument } from "../terminal.ts";
+import { makeActionCommand, ON_PERSON } from "./action_command.ts";
 import { command, makeListCommand, toLine, typed } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
@@ -38,17 +38,7 @@ const sessionsCommand = makeListCommand(sessionList, {
   none: (email) => `${email} is not signed in anywhere`,
 });
 
-const endCommand = command(sessionsCommand.summary, {
-  example: sessionsCommand.example,
-  args: { email: readEmail },
-  run: async (deps, { email }) => {
-    const ended = Number(await runOnPerson(deps, "end_sessions", email));
-    return {
-      document: { email, ended },
-      lines: [`Ended ${showCount(ended, "session")} of ${email}`],
-    };
-  },
-});
+const endCommand = makeActionCommand(ON_PERSON, PERSON_ACTIONS.endSessions);
 
 const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
 isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command with the settings of the service.`;

@@ -5,13 +5,20 @@
  */
 
 import type { Database } from "../../db/mod.ts";
-import { count, many, record, runAction, text } from "../../records/actions/mod.ts";
-import { dropTable, type EndedUse, endRegistration, findEndedUse } from "../../records/apps/mod.ts";
+import { count, many, record, text } from "../../records/actions/mod.ts";
+import {
+  dropTable,
+  type EndedUse,
+  endRegistration,
+  findEndedUse,
+  TABLE_ACTIONS,
+} from "../../records/apps/mod.ts";
 import { pushList, tableList } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
 import { findTableDifferences } from "../../tables/mod.ts";
 import { checkIsolation } from "../database.ts";
 import { confirm, YES } from "../terminal.ts";
+import { makeActionCommands, ON_TABLE } from "./action_command.ts";
 import { command, makeListCommand, typed } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
@@ -83,24 +90,7 @@ With --app, columns lists only those that the app declares. differences counts t
     },
     none: (slug) => (slug === "" ? "No tables yet" : `App ${slug} has no tables yet`),
   }),
-  "transfer-table": command("transfers a table to another app that uses it", {
-    example: "rowhouse admin transfer-table todos wiki",
-    about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.`,
-    args: { table: typed, slug: typed },
-    json: { table: text(), from: text(), to: text() },
-    run: async (deps, { table, slug }) => {
-      const values = { wanted_table: table, new_slug: slug };
-      const from = await runAction(deps, "transfer_table", values);
-      return {
-        document: { table, from, to: slug },
-        lines: [
-          from === slug
-            ? `${slug} already owns ${table}`
-            : `Transferred ${table} from ${from} to ${slug}`,
-        ],
-      };
-    },
-  }),
+  ...makeActionCommands(ON_TABLE, TABLE_ACTIONS),
   "end-registration": command("ends an app's use of a table and deletes the app's rows in it", {
     example: "rowhouse admin end-registration wiki todos",
     about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must

@@ -35,6 +35,10 @@ export type AdminDeps = {
   /** Runs a task with a connection that can only push. */
   withPush: <Result>(task: (pushing: Database) => Promise<Result>) => Promise<Result>;
   config: Config;
+  keyPrefix: string;
+  cookieDomain: string | undefined;
+  /** Rejects its first use if IDENTITY_SECRET is not set. */
+  identitySecrets: IdentitySecrets;
   /** The current folder of the command. */
   folder: string;
   makeId: () => string;
@@ -94,6 +98,9 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
           withRows: (rowsTask) => withRowsDatabase({ admin, address, config }, rowsTask),
           withPush: (pushTask) => withPushDatabase({ admin, address, config }, pushTask),
           config: settled,
+          keyPrefix: settled.API_KEY_PREFIX,
+          cookieDomain: settled.COOKIE_DOMAIN,
+          identitySecrets: toIdentitySecrets(settled),
           folder,
           makeId: () => Bun.randomUUIDv7(),
           randomBytes: systemRandomBytes,
@@ -116,13 +123,18 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
   );
 }
 
-/** @throws {UsageError} IDENTITY_SECRET is not set: links and confirmations require it */
-export function readIdentitySecrets(
-  { IDENTITY_SECRET }: Config,
-  missing = "Cannot create a password link: set IDENTITY_SECRET to the secret of the service that will accept the link",
-): IdentitySecrets {
+/** Links and confirmations of addresses need them. @throws {UsageError} at their first use: IDENTITY_SECRET is not set */
+function toIdentitySecrets({ IDENTITY_SECRET }: Config): IdentitySecrets {
   if (IDENTITY_SECRET !== undefined) return makeIdentitySecrets(IDENTITY_SECRET);
-  throw new UsageError(missing);
+  const reject = () => {
+    throw new UsageError(
+      "Cannot create a link or verify an address: set IDENTITY_SECRET to the secret of the service that people sign in to",
+    );
+  };
+  return Object.defineProperties({} as IdentitySecrets, {
+    current: { get: reject },
+    all: { get: reject },
+  });
 }
 
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */

@@ -4,10 +4,9 @@
 import type { Html, Part } from "../../pages/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
-import { keyList, type ListedKey, revokeKey } from "../../records/apps/mod.ts";
-import { readApp, respondWithAppPage, toAppCrumbs } from "../app_page.tsx";
+import { keyList, type ListedKey } from "../../records/apps/mod.ts";
+import { readApp, respondWithAppPage } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
-import { makeFormPage } from "../form_page.tsx";
 import {
   type ListQuery,
   makeCsv,
@@ -147,43 +146,8 @@ export async function readActiveKey(visit: Visit) {
   const { key: keyId = "" } = visit.context.params;
   const page = await readApp(visit);
   const key = page.keys.find((key) => key.keyId === keyId && isLive(key));
-  if (key === undefined) throw noActiveKey();
-  return { ...page, keyId, key };
-}
-
-function noActiveKey(): Problem {
-  return new Problem("not_found", {
+  if (key !== undefined) return { ...page, keyId, key };
+  throw new Problem("not_found", {
     message: "This app has no such active key: it was revoked or has expired",
   });
 }
-
-const revokeKeyPage = makeFormPage({
-  action: "revoke_key",
-  read: readActiveKey,
-  title: () => "Revoke a key",
-  form: ({ keyId, key }, { deps }) => ({
-    intro: (
-      <>
-        <p>
-          The key <b>{renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately.
-          This cannot be undone.
-        </p>
-        <p class="quiet">
-          Last used: {renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime,
-          rotate it instead.
-        </p>
-      </>
-    ),
-    button: "Revoke the key",
-    tone: "danger",
-  }),
-  run: async ({ deps }, { slug, keyId }) => {
-    if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
-  },
-  done: { "key-revoked": "Key revoked. It stopped working." },
-  back: ({ slug }) => toKeysPath(slug),
-  crumbs: toAppCrumbs,
-});
-
-/** The pages below a key. */
-export const KEY_PAGES = { revoke: revokeKeyPage };

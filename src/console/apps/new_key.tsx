@@ -4,13 +4,13 @@
 import { type Html, renderCopyButton, renderField } from "../../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../../principal.ts";
 import { rejectFor } from "../../records/actions/mod.ts";
-import { GRACE, issueKey, KEY_NAME, rollKey } from "../../records/apps/mod.ts";
+import { issueKey, KEY_ACTIONS, KEY_NAME, type KeySubject } from "../../records/apps/mod.ts";
 import type { ConsoleVisitor } from "../../records/console/mod.ts";
 import { makeIdText } from "../../records/secrets/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
+import { makeActionPages, type SubjectPage } from "../action_page.tsx";
 import { makeAppAction, toAppCrumbs } from "../app_page.tsx";
 import { readKeyId, readText, type Visit } from "../enter.tsx";
-import { makeFormPage } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
 import {
   makeSnippets,
@@ -18,10 +18,9 @@ import {
   renderCheck,
   renderLink,
   renderSnippet,
-  renderText,
   toApiUrl,
 } from "../parts.tsx";
-import { toKeysPath } from "../paths.ts";
+import { toKeyPath, toKeysPath } from "../paths.ts";
 import { readActiveKey } from "./keys.tsx";
 
 const LIVES = { "30": "in 30 days", "90": "in 90 days", "365": "in a year", never: "never" };
@@ -146,29 +145,26 @@ function respondWithIssuedKey(
   return respondWithConsolePage({ me, crumbs: toAppCrumbs({ me, slug }), title, body });
 }
 
-export const rollKeyPage = makeFormPage({
-  action: "roll_key",
+const KEY: SubjectPage<KeySubject & { page: Awaited<ReturnType<typeof readActiveKey>> }> = {
   read: readActiveKey,
-  title: () => "Rotate a key",
-  fields: () => ({ grace: { ...GRACE, value: "24h" } }),
-  form: ({ keyId, key }, { deps }) => ({
-    hidden: { key_id: makeIdText(deps.randomBytes) },
-    intro: (
-      <p>
-        This creates a key with the name, scopes and lifetime of{" "}
-        <b>{renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old
-        key everywhere before it expires.
-      </p>
-    ),
-    button: "Rotate the key",
-  }),
-  run: async (visit, content, { grace }) => {
-    const { slug, keyId, key, app } = content;
-    const newKeyId = readKeyId(visit.fields.get("key_id"));
-    const { text } = await rollKey(visit.deps, keyId, grace, { slug, newKeyId });
-    return respondWithIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });
+  toRef: ({ slug, keyId }, { fields }) => {
+    const newKeyId = fields.get("key_id");
+    return { slug, keyId, ...(newKeyId !== undefined && { newKeyId: readKeyId(newKeyId) }) };
   },
-  back: ({ slug }) => toKeysPath(slug),
+  toPath: ({ slug, keyId }) => toKeyPath(slug, keyId),
+  toBack: ({ slug }) => toKeysPath(slug),
   crumbs: toAppCrumbs,
-  failed: "The key was not rotated.",
+};
+
+/** The pages below a key. */
+export const KEY_PAGES = makeActionPages(KEY, KEY_ACTIONS, {
+  roll: {
+    hidden: ({ deps }) => ({ key_id: makeIdText(deps.randomBytes) }),
+    show: (visit, page, { key: text }) =>
+      respondWithIssuedKey(visit, page, {
+        text,
+        scopes: page.key.scopes,
+        table: page.app.tables[0],
+      }),
+  },
 });

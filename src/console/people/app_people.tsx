@@ -1,31 +1,23 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The people with a role on an app, and a form to add a person. @module */
 
-import type { Html, Part } from "../../pages/mod.ts";
-import { Problem } from "../../problem.ts";
+import type { Html } from "../../pages/mod.ts";
 import { runAction } from "../../records/actions/mod.ts";
-import { readConsole } from "../../records/console/mod.ts";
 import {
   APP_ROLE,
   type AppPerson,
   appPeopleList,
-  describeNewRole,
   EMAIL,
   grantRole,
+  ROLE_SAVED,
 } from "../../records/people/mod.ts";
 import { quoteForShell } from "../../std/quote_shell.ts";
 import { makeAppAction, respondWithAppPage } from "../app_page.tsx";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
-import {
-  renderCheck,
-  renderEmpty,
-  renderLink,
-  renderPill,
-  renderRowActions,
-  renderText,
-} from "../parts.tsx";
-import { NEW_PERSON, ROLE_SAVED, SESSIONS_ENDED, toAppPath, toRolePath } from "../paths.ts";
+import { checkNewRole, renderNewRole } from "../new_role.tsx";
+import { renderEmpty, renderLink, renderPill, renderRowActions, renderText } from "../parts.tsx";
+import { NEW_PERSON, SESSIONS_ENDED, toAppPath, toRolePath } from "../paths.ts";
 import {
   readPeopleQuery,
   renderPeopleList,
@@ -34,37 +26,6 @@ import {
   toAsked,
   toSearchFilter,
 } from "./people.tsx";
-
-// The second step of forms that grant a role which no one has on the app: many such roles are
-// misspelled.
-
-export type NamedRole = { slug: string; role: string };
-
-/** @throws {Problem} invalid_request — the role is new on the app, and the form does not confirm it */
-export async function checkNewRole(visit: Visit, named: NamedRole): Promise<void> {
-  if (visit.fields.get("new_role") === named.role) return;
-  const message = await describe(visit, named);
-  if (message === undefined) return;
-  throw new Problem("invalid_request", {
-    message: `${message.replace(/[^?]$/, "$&.")} To grant it, select "Create the role"`,
-  });
-}
-
-/** The confirmation, once the form was sent with a new role. */
-export async function renderNewRole(visit: Visit, named: NamedRole): Promise<Part> {
-  if (visit.fields.size === 0 || (await describe(visit, named)) === undefined) return false;
-  const isChecked = visit.fields.get("new_role") === named.role;
-  const text = ["Create the role ", <b>{named.role}</b>];
-  return renderCheck("new_role", text, { isChecked, value: named.role });
-}
-
-async function describe({ deps }: Visit, named: NamedRole): Promise<string | undefined> {
-  const rules = deps.providers.list.flatMap(({ settings }) => settings.roles);
-  return await describeNewRole({ ...named, rules }, async () => {
-    const { roles } = await readConsole(deps, "list_app_roles", { app_slug: named.slug });
-    return roles;
-  });
-}
 
 export async function handleAppPeople(visit: Visit): Promise<Response> {
   const { deps, context } = visit;

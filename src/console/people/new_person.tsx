@@ -20,9 +20,9 @@ import {
 import { readPersonId, readText, type Visit } from "../enter.tsx";
 import { makeFormPage } from "../form_page.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
+import { checkNewRole, renderNewRole } from "../new_role.tsx";
 import { renderLink, renderTable, renderText, renderTextField } from "../parts.tsx";
 import { INVITATIONS, PEOPLE, redirectWithNotice, toAppPath } from "../paths.ts";
-import { checkNewRole, renderNewRole } from "./app_people.tsx";
 import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./person_parts.tsx";
 import { MAX_CHOICES } from "./person_roles.tsx";
 

@@ -3,7 +3,13 @@
 
 import { type Html, type Part, renderCopyButton } from "../../pages/mod.ts";
 import { type PersonView, showConsolePerson } from "../../records/console/mod.ts";
-import { PERSON_GRANTS, sessionList } from "../../records/people/mod.ts";
+import {
+  findBlocker,
+  hasFactor,
+  PERSON_GRANTS,
+  sessionList,
+  toPersonName,
+} from "../../records/people/mod.ts";
 import { showCount } from "../../std/count.ts";
 import type { ConsolePageDeps, Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
@@ -31,7 +37,6 @@ import { renderRole, renderRoleActions } from "./app_people.tsx";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.tsx";
 import { renderState, toRoleText } from "./people.tsx";
 import { renderEnd } from "./person_endings.tsx";
-import { findBlocker, hasFactor, toPersonName } from "./person_parts.tsx";
 
 const SLUG_MAX = 40;
 
@@ -55,7 +60,7 @@ export async function handlePerson(visit: Visit): Promise<Response> {
       renderAccount(page, now),
       renderGrants(page, deps),
       renderSessions(page, deps),
-      renderEnd(page),
+      renderEnd(page, visit),
     ],
   });
 }

@@ -1,40 +1,22 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/**
- * Common parts of the pages below a person's page. Each action is a page with one form. A message replaces the form if the action
- * is not possible.
- *
- * @module
- */
+/** Common parts of the pages about a person. @module */
 
-import { PATHS } from "../../identity/mod.ts";
-import {
-  type FormFields,
-  type Html,
-  type NoFields,
-  type Part,
-  renderCopyButton,
-} from "../../pages/mod.ts";
+import { readParameters } from "../../http/mod.ts";
+import { type Html, renderCopyButton } from "../../pages/mod.ts";
 import { type PersonView, showConsolePerson } from "../../records/console/mod.ts";
-import type { CreatedLink, ListedUser } from "../../records/people/mod.ts";
+import {
+  type CreatedLink,
+  type ListedUser,
+  type PersonSubject,
+  toPersonName,
+} from "../../records/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
+import type { SubjectPage } from "../action_page.tsx";
 import type { Visit } from "../enter.tsx";
-import { type FormPage, makeFormPage } from "../form_page.tsx";
 import type { Crumbs } from "../frame.tsx";
 import { renderLink, renderText } from "../parts.tsx";
-import { PEOPLE, toPersonPath } from "../paths.ts";
-
-export function renderName(email: string): Html {
-  return <b>{renderText(email)}</b>;
-}
-
-export function toPersonName({
-  displayName,
-  email,
-}: Pick<ListedUser, "displayName" | "email">): string {
-  const name = displayName ?? email;
-  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
-}
+import { INVITATIONS, PEOPLE, toPersonPath } from "../paths.ts";
 
 /** The person in the address, with the role on the app in the address. @throws {Problem} not_found */
 async function readPerson({ deps, context }: Visit): Promise<PersonView> {
@@ -46,71 +28,19 @@ async function readPerson({ deps, context }: Visit): Promise<PersonView> {
   });
 }
 
-/** Whether there is a second factor that can be reset. */
-export function hasFactor({ hasTotp, passkeys }: PersonView["person"]): boolean {
-  return hasTotp || passkeys > 0;
-}
-
-/** The reason why an administrator cannot change an account, if any. */
-export function findBlocker({ me, person }: PersonView): Html | undefined {
-  if (person.consoleRole === null || me.role === "super_admin") return undefined;
-  return person.id === me.id ? (
-    <>
-      This is your account. Change profile, password and sessions on{" "}
-      <a href={PATHS.account}>your account page</a>.
-    </>
-  ) : (
-    <>{renderText(person.email)} has a Console role: only a super_admin can change the account.</>
-  );
-}
-
-/** The reason why an account cannot lose its Console role, if any. */
-export function findLastBlocker(page: PersonView): Html | undefined {
-  if (!page.person.isLast) return findBlocker(page);
-  return (
-    <>
-      {renderText(page.person.email)} is the last super_admin. Make another person a super_admin
-      first.
-    </>
-  );
-}
-
-type PersonAction<Fields extends FormFields> = Pick<
-  FormPage<PersonView, Fields>,
-  "action" | "fields" | "form" | "run" | "done" | "title"
-> & {
-  /** The reason why the action is not possible, if any. */
-  blocker: (page: PersonView) => Part;
-  /** The page to return to; defaults to the person's page. */
-  origin?: (visit: Visit) => string;
+/** How the pages of actions name a person. */
+export const PERSON: SubjectPage<PersonSubject> = {
+  read: readPerson,
+  toRef: ({ person: { id, email } }) => ({ id, email }),
+  toPath: ({ person }) => toPersonPath(person.id),
+  toBack: ({ person }, { context }) =>
+    readFrom(context.query) === "list" ? INVITATIONS : toPersonPath(person.id),
+  crumbs: toPersonCrumbs,
 };
 
-export function makePersonAction<Fields extends FormFields = NoFields>({
-  blocker,
-  form,
-  origin,
-  ...action
-}: PersonAction<Fields>) {
-  const back = ({ person }: PersonView, visit: Visit) => origin?.(visit) ?? toPersonPath(person.id);
-  return makeFormPage<PersonView, Fields>({
-    ...action,
-    read: readPerson,
-    form: (page, visit) => {
-      // A rejected form says why above the sent values, which the reason must not replace.
-      const reason = visit.deps.isForm ? undefined : blocker(page);
-      if (reason === undefined) return form(page, visit);
-      return {
-        instead: (
-          <>
-            <p>{reason}</p>
-            <p>{renderLink("Back", back(page, visit))}</p>
-          </>
-        ),
-      };
-    },
-    back,
-    crumbs: toPersonCrumbs,
-  });
+/** Whence an administrator came to a page. */
+export function readFrom(query: string): string | undefined {
+  return new Map(readParameters(query)).get("from");
 }
 
 /** The parent pages of a page about a person. */

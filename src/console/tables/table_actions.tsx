@@ -1,70 +1,23 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Actions on a table that require its typed name: transfer its ownership, end an app's use of it, drop it if unused. @module */
 
-import type { FormField, Part } from "../../pages/mod.ts";
+import type { Part } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
-import { runAction } from "../../records/actions/mod.ts";
-import { beginEndRegistration, type DroppedTable, dropTable } from "../../records/apps/mod.ts";
 import {
-  endRegistrationByConsole,
-  readConsole,
-  type TableView,
-} from "../../records/console/mod.ts";
+  beginEndRegistration,
+  type DroppedTable,
+  dropTable,
+  TABLE_ACTIONS,
+  type TableSubject,
+} from "../../records/apps/mod.ts";
+import { endRegistrationByConsole, readConsole } from "../../records/console/mod.ts";
+import { makeActionPages } from "../action_page.tsx";
 import { toAppCrumbs } from "../app_page.tsx";
 import type { Visit } from "../enter.tsx";
 import { makeFormPage, toVisibleMessages, typedName } from "../form_page.tsx";
-import { renderEmpty, renderError, renderLink } from "../parts.tsx";
-import { redirectWithNotice, TABLES, toAppPath, toAppTablesPath, toTablePath } from "../paths.ts";
+import { renderError, renderLink } from "../parts.tsx";
+import { redirectWithNotice, TABLES, toAppTablesPath, toTablePath } from "../paths.ts";
 import { readTable, renderRowCount, toTableCrumbs } from "./table_parts.tsx";
-
-const transferTablePage = makeFormPage({
-  action: "transfer_table",
-  read: readTable,
-  title: ({ table }) => `Transfer ownership of ${table.name}`,
-  fields: ({ table }) => ({
-    app: makeNewOwner(table),
-    typed_name: typedName(table.name, "transfer its ownership"),
-  }),
-  form: ({ table }) =>
-    table.uses.every(({ apps }) => apps.every((slug) => slug === table.owner))
-      ? {
-          instead: renderEmpty(
-            "No other app uses this table. The new owner must first declare the table and push.",
-            renderLink("Back to the table", toTablePath(table.name)),
-          ),
-          status: 200,
-        }
-      : {
-          intro: (
-            <p>
-              <a href={toAppPath(table.owner)}>{table.owner}</a> owns <b>{table.name}</b>: its
-              pushes define the table. After the transfer, the new owner's pushes do. Rows do not
-              move, and each app still sees only its own rows.
-            </p>
-          ),
-          button: "Transfer ownership",
-        },
-  run: ({ deps }, { table }, { app }) =>
-    runAction(deps, "transfer_table", { wanted_table: table.name, new_slug: app }),
-  done: { transferred: "Ownership transferred." },
-  back: ({ table }) => toTablePath(table.name),
-  crumbs: toTableCrumbs,
-  failed: "Ownership was not transferred.",
-});
-
-const MAX_CHOICES = 100;
-
-/** Only an app that uses the table can own it: lists these apps, or accepts a name if there are many. */
-function makeNewOwner({ owner, uses, apps }: TableView): FormField {
-  if (apps > MAX_CHOICES)
-    return { label: "New owner", hint: "An app that uses the table", maxLength: 40 };
-  const slugs = uses.flatMap((use) => use.apps).filter((slug) => slug !== owner);
-  return {
-    label: "New owner (an app that uses the table)",
-    maxLength: 40,
-    choices: Object.fromEntries(slugs.sort().map((slug) => [slug, slug])),
-  };
-}
 
 /** Max wait per request; the data service continues after it. */
 const WAIT_MS = 10_000;
@@ -169,7 +122,19 @@ const dropTablePage = makeFormPage({
 });
 
 /** The pages below a table that apps share. */
-export const TABLE_PAGES = { transfer: transferTablePage, drop: dropTablePage };
+export const TABLE_PAGES = {
+  ...makeActionPages<TableSubject, typeof TABLE_ACTIONS>(
+    {
+      read: readTable,
+      toRef: ({ table }) => table.name,
+      toPath: ({ table }) => toTablePath(table.name),
+      toBack: ({ table }) => toTablePath(table.name),
+      crumbs: toTableCrumbs,
+    },
+    TABLE_ACTIONS,
+  ),
+  drop: dropTablePage,
+};
 
 function renderDrop(found: readonly DroppedTable[], rows: Part): Part {
   const isOnly = found.length === 1;

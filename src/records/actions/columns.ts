@@ -11,6 +11,8 @@ type Texts = {
   csv?: string | false;
   /** Only pages of the Console use the value. */
   isHidden?: true;
+  /** The only value, in the document of a command. */
+  fixed?: boolean;
 };
 export type Column<Value = unknown> = Texts & {
   schema: v.GenericSchema<unknown, Value>;
@@ -35,6 +37,11 @@ export function count(texts: Texts = {}): Column<number> {
 /** Yes or no. A command omits it. */
 export function flag(texts: Texts = {}): Column<boolean> {
   return { schema: v.boolean(), shape: "boolean", kind: "flag", label: false, ...texts };
+}
+
+/** Always this value. */
+export function fixed(value: boolean): Column<boolean> {
+  return { ...flag(), fixed: value };
 }
 
 /** A time in UTC, such as `2030-01-31T12:00:00Z`. */

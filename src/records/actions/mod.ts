@@ -7,6 +7,7 @@ export {
 } from "./action.ts";
 export { type AuditEntry, auditList, sweepAudit } from "./audit.ts";
 export * from "./columns.ts";
+export * from "./declaration.ts";
 export * from "./list.ts";
 export {
   ConsoleRejected,

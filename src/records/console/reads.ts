@@ -22,14 +22,13 @@ import { APP_END } from "../apps/app_life.ts";
 import { appList } from "../apps/apps.ts";
 import { keyList } from "../apps/keys.ts";
 import { isConfirmed } from "../people/addresses.ts";
-import { INVITATION, invitationList } from "../people/invitations.ts";
+import { invitationList } from "../people/invitations.ts";
 import {
   APP_ROLES,
   appPeopleList,
   DEV_LEFTOVERS,
-  FAILED_SIGN_INS,
-  PERSON,
-  PERSON_GRANTS,
+  PERSON_PAGE,
+  type PersonPage,
   peopleList,
   sessionList,
 } from "../people/people_lists.ts";
@@ -140,27 +139,7 @@ const CHECKS = {
   show_rules: RULES_PAGE,
   show_table_rules: TABLE_RULES_PAGE,
   show_table: record({ table: TABLE_VIEW }),
-  show_person: record({
-    person: record({
-      ...PERSON,
-      /** When the unused password link expires. */
-      linkEndsAt: orNull(time()),
-      invitation: orNull(record(INVITATION)),
-      /** Whether the person has an authenticator app. */
-      hasTotp: flag(),
-      passkeys: count(),
-      /** Remaining codes. */
-      recoveryCodes: count(),
-      failedSignIns: orNull(FAILED_SIGN_INS),
-      /** Whether the person is the only super_admin who can sign in. */
-      isLast: flag(),
-      addressDigest: orNull(text()),
-      addressSecretId: orNull(text()),
-    }),
-    grants: many(record(PERSON_GRANTS)),
-    /** The latest 100 live sessions. */
-    sessions: many(record(sessionList.columns)),
-  }),
+  show_person: record(PERSON_PAGE),
 };
 
 export type ConsoleReads = {
@@ -194,15 +173,7 @@ export async function readSorted<Name extends keyof ConsoleReads>(
   return { ...content, ...check(CHECKS.sort_list, page, name), ...check(PAGE, page, name) };
 }
 
-type Stored = ConsoleReads["show_person"];
-export type PersonView = PageView<
-  Omit<Stored, "person"> & {
-    person: Omit<Stored["person"], "addressDigest" | "addressSecretId"> & {
-      /** Whether this service set the address and so sends links to it. */
-      isConfirmed: boolean;
-    };
-  }
->;
+export type PersonView = PageView<PersonPage>;
 
 /** A person, and a page of their roles on apps: the roles after a slug, or only the role on `app`. @throws {Problem} not_found */
 export async function showConsolePerson(

@@ -1,9 +1,9 @@
 /** Creates, lists, resends and withdraws invitations, for operators and for administrators in the Console. @module */
-import { type Detail, Problem } from "../../problem.ts";
+import { Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { count, many, oneOf, orNull, type Row, record, text, time } from "../actions/columns.ts";
 import { list, type RowsOf } from "../actions/list.ts";
-import { findIssues, rejectFor, unknownApp } from "../actions/rejections.ts";
+import { findIssues, rejectFor } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import { readEmail, toAddressValues } from "./addresses.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
@@ -16,7 +16,7 @@ import {
   namePerson,
   type PersonRef,
 } from "./people.ts";
-import { checkRole } from "./roles.ts";
+import { checkRole, findAppIssues } from "./roles.ts";
 import { makeNewPerson } from "./several.ts";
 
 /** Whether the invitation can still be accepted. An expired invitation can be resent. */
@@ -193,14 +193,6 @@ function checkWhole(slug: string | undefined, role: string | undefined): void {
   throw new Problem("invalid_request", {
     message: "For a role on an app, name both the app and the role",
   });
-}
-
-async function findAppIssues(actor: Actor, slug = ""): Promise<readonly Detail[]> {
-  if (slug === "") return [];
-  const known = await runAction(actor, "find_app_id", { app_slug: toAskedSlug(slug) });
-  if (known !== null) return [];
-  const { message } = unknownApp(slug, { isInBrowser: "cookies" in actor });
-  return [{ path: "", message }];
 }
 
 /** Replaces the link. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode namePerson} */

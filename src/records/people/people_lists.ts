@@ -16,8 +16,8 @@ import {
 } from "../actions/columns.ts";
 import { list, type RowsOf } from "../actions/list.ts";
 import { readEmail } from "./addresses.ts";
-import { INVITATION_STATES } from "./invitations.ts";
-import { CONSOLE_ROLES } from "./people.ts";
+import { INVITATION, INVITATION_STATES } from "./invitations.ts";
+import { CONSOLE_ROLES, type ConsoleRole } from "./people.ts";
 
 /** A person, as every read of people describes one. */
 export const PERSON = {
@@ -94,6 +94,45 @@ export const USER_DETAILS = {
 };
 const USER_VIEW = record({ ...PERSON, grants: many(record(PERSON_GRANTS)), ...USER_DETAILS });
 type UserView = Checked<typeof USER_VIEW>;
+
+/** What the Console's pages read of a person. */
+export const PERSON_PAGE = {
+  person: record({
+    ...PERSON,
+    /** When the unused password link expires. */
+    linkEndsAt: orNull(time()),
+    invitation: orNull(record(INVITATION)),
+    /** Whether the person has an authenticator app. */
+    hasTotp: flag(),
+    passkeys: count(),
+    /** Remaining codes. */
+    recoveryCodes: count(),
+    failedSignIns: orNull(FAILED_SIGN_INS),
+    /** Whether the person is the only super_admin who can sign in. */
+    isLast: flag(),
+    addressDigest: orNull(text()),
+    addressSecretId: orNull(text()),
+  }),
+  grants: many(record(PERSON_GRANTS)),
+  /** The latest 100 live sessions. */
+  sessions: many(record(sessionList.columns)),
+};
+type StoredPage = Row<typeof PERSON_PAGE>;
+export type PersonPage = Omit<StoredPage, "person"> & {
+  me: { id: string; role: ConsoleRole };
+  person: Omit<StoredPage["person"], "addressDigest" | "addressSecretId"> & {
+    /** Whether this service set the address and so sends links to it. */
+    isConfirmed: boolean;
+  };
+};
+
+export function toPersonName({
+  displayName,
+  email,
+}: Pick<ListedUser, "displayName" | "email">): string {
+  const name = displayName ?? email;
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}
 
 /** @throws {Problem} invalid_request — no one has this address */
 export async function showUser(deps: { admin: Database }, address: string): Promise<UserView> {

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
+import { call, type Database } from "../../db/mod.ts";
+import { type Detail, Problem } from "../../problem.ts";
 import { findNearest } from "../../std/names.ts";
 import { ROLE_LABELS } from "../../std/patterns.ts";
 import { quote } from "../../std/quote.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
-import { rejectFor, unknownApp, unknownUser } from "../actions/rejections.ts";
+import { findIssues, rejectFor, unknownApp, unknownUser } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import {
   findIdentitySecret,
@@ -34,18 +34,35 @@ export async function grantRole(
   actor: Actor,
   { email: text, slug, role }: GrantOptions,
 ): Promise<void> {
-  const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
-  const email = ofEmail === undefined ? readEmail(text) : NO_EMAIL;
-  // Only the database knows the people and the apps: it reports unknown ones together with malformed values.
-  const new_role = ofRole === undefined ? role : null;
-  const values = { email, app_slug: toAskedSlug(slug), new_role };
-  await runAction(actor, "grant_role", values, (error) => {
-    const unknown = findUnknown(error, { email, slug, isInBrowser: "cookies" in actor });
-    const isOnlyRole = error instanceof ViolationError && ofRole !== undefined;
-    if (unknown !== undefined || isOnlyRole)
-      return toProblem([ofEmail, ...(unknown ?? []), ofRole]);
-    return undefined;
+  const [ofEmail = [], ofRole = []] = [() => readEmail(text), () => checkRole(role)].map(
+    findIssues,
+  );
+  if (ofEmail.length + ofRole.length > 0)
+    throw rejectFor([...ofEmail, ...(await findUnknown(actor, text, slug)), ...ofRole]);
+  const values = { email: readEmail(text), app_slug: toAskedSlug(slug), new_role: role };
+  await runAction(actor, "grant_role", values).catch(async (error: unknown) => {
+    const unknown = error instanceof Problem ? await findUnknown(actor, text, slug) : [];
+    throw unknown.length > 1 ? rejectFor(unknown) : error;
   });
+}
+
+/** The address that no person has, and the unknown app. */
+async function findUnknown(actor: Actor, text: string, slug: string): Promise<Detail[]> {
+  const ofApp = await findAppIssues(actor, slug);
+  if (findIssues(() => readEmail(text)).length > 0) return ofApp;
+  const email = readEmail(text);
+  const known = await runAction(actor, "find_addresses", { mails: [email] });
+  const { message } = unknownUser(email, { isInBrowser: "cookies" in actor });
+  return known.length > 0 ? ofApp : [{ path: "", message }, ...ofApp];
+}
+
+/** An issue if no app has the slug. */
+export async function findAppIssues(actor: Actor, slug = ""): Promise<Detail[]> {
+  if (slug === "") return [];
+  const known = await runAction(actor, "find_app_id", { app_slug: toAskedSlug(slug) });
+  if (known !== null) return [];
+  const { message } = unknownApp(slug, { isInBrowser: "cookies" in actor });
+  return [{ path: "", message }];
 }
 
 /** Grants a checked role on several apps, or with an error on none. @throws {Problem} invalid_request — the person or an app was deleted */
@@ -55,40 +72,6 @@ export async function grantAppRoles(
 ): Promise<void> {
   checkRole(role);
   await runAction(actor, "grant_app_roles", { email, app_slugs: [...slugs], new_role: role });
-}
-
-/** An address that no user has: the database rejects the call and reports whether the app exists. */
-const NO_EMAIL = "";
-
-function findProblem(check: () => unknown): Problem | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
-}
-
-/** The problems of an unknown address and an unknown app; `undefined` for another error. */
-function findUnknown(
-  error: unknown,
-  { email, slug, isInBrowser }: { email: string; slug: string; isInBrowser: boolean },
-): Problem[] | undefined {
-  if (!(error instanceof SignalError)) return undefined;
-  const ofApp = unknownApp(slug, { isInBrowser });
-  if (error.signal === SIGNALS.unknownApp) return [ofApp];
-  if (error.signal !== SIGNALS.unknownUser) return undefined;
-  const ofUser = email === NO_EMAIL ? [] : [unknownUser(email, { isInBrowser })];
-  return error.detail === "unknown app" ? [...ofUser, ofApp] : ofUser;
-}
-
-function toProblem(found: readonly (Problem | undefined)[]): Problem {
-  const problems = found.filter((problem) => problem !== undefined);
-  const [only] = problems;
-  if (only !== undefined && problems.length === 1) return only;
-  const details = problems.map(({ message }) => ({ path: "", message }));
-  return rejectFor(details);
 }
 
 /** @throws {Problem} invalid_request — the text cannot be a role on an app */

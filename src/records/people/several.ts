@@ -62,37 +62,33 @@ export async function readPeopleList(
 
 type OnApp = { slug: string };
 
-/** Grants a role on an app to all people of a checked list. */
+/** Grants a role on an app to all people with these addresses. */
 export async function grantRoles(
   operator: Operator,
-  people: readonly ChosenPerson[],
+  emails: readonly string[],
   { slug, role }: OnApp & { role: string },
-): Promise<void> {
-  const values = { emails: toEmails(people), app_slug: slug, new_role: role };
-  await callAsOperator(operator, "grant_roles", values);
+): Promise<undefined> {
+  const values = { emails, app_slug: slug, new_role: role };
+  return await callAsOperator(operator, "grant_roles", values);
 }
 
 /** Revokes the roles of all people on an app, unless one has none. Returns the addresses of those without a role. */
 export async function revokeRoles(
   operator: Operator,
-  people: readonly ChosenPerson[],
+  emails: readonly string[],
   { slug, isDryRun }: OnApp & { isDryRun: boolean },
 ): Promise<string[]> {
-  const values = { emails: toEmails(people), app_slug: slug, is_dry_run: isDryRun };
+  const values = { emails, app_slug: slug, is_dry_run: isDryRun };
   return await callAsOperator(operator, "revoke_roles", values);
 }
 
-/** Disables or enables all people of a checked list. */
+/** Disables or enables all people with these addresses. */
 export async function setAllDisabled(
   operator: Operator,
-  people: readonly ChosenPerson[],
+  emails: readonly string[],
   disabled: boolean,
-): Promise<void> {
-  await callAsOperator(operator, "set_all_disabled", { emails: toEmails(people), disabled });
-}
-
-function toEmails(people: readonly ChosenPerson[]): string[] {
-  return people.map(({ email }) => email);
+): Promise<undefined> {
+  return await callAsOperator(operator, "set_all_disabled", { emails, disabled });
 }
 
 type CreatedPerson = { id: string; email: string; isMailed: boolean; linkText: string };
