@@ -154,7 +154,7 @@ export function renderSaid({ parts, isQuiet }: Said, { deps }: Visit, path: stri
   const mark = (part: string | Mark): Part => {
     if (typeof part === "string") return part;
     if ("name" in part) return <b>{renderText(part.name)}</b>;
-    if ("code" in part) return <code>{part.code}</code>;
+    if ("code" in part) return <code>{renderText(part.code)}</code>;
     if ("value" in part) return renderText(part.value);
     if ("at" in part) return renderTime(part.at, deps.now());
     const below = part.to.startsWith("/") ? CONSOLE_PATH : `${path}/`;

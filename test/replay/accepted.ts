@@ -73,4 +73,10 @@ export const ACCEPTED: readonly Accepted[] = [
         adds(text)(difference),
       ),
   },
+  {
+    why: "the pages of actions isolate every value",
+    explains: onPages(
+      /^\/console\/(tables\/pages\/transfer|people\/[^/]+\/console-role|apps\/\w+\/people\/[^/]+\/revoke)$/,
+    ),
+  },
 ];

@@ -98,6 +98,8 @@ export function makeActionCommand<Of extends Subject>(
     ...Object.keys(subject.args),
     ...inputs.flatMap(([, { argument }]) => argument ?? []),
   ];
+  const ofInputs = inputs.flatMap(([, { argument, example }]) => (argument && example) || []);
+  const examples = [...Object.values(subject.args), ...ofInputs];
   const flags = inputs.filter(([, { argument }]) => argument === undefined);
   const columns = { ...subject.columns, ...action.json };
   const read = (texts: readonly string[], toText: (flag: string) => string | undefined) => {
@@ -121,8 +123,7 @@ export function makeActionCommand<Of extends Subject>(
   };
   const single: AdminRow = {
     summary,
-    example:
-      action.example ?? ["rowhouse admin", command, ...Object.values(subject.args)].join(" "),
+    example: action.example ?? ["rowhouse admin", command, ...examples].join(" "),
     about: describeJson(record(columns), about),
     positionals,
     flags: {

@@ -23,8 +23,9 @@ export type ActionDeps = Actor & {
 /** What an action is about: how the action, a page and a command name it. */
 export type Subject = { ref: unknown; page: object; named: object };
 
-/** By default a flag with this name, or the `argument`. A form begins with the value that a flag defaults to. */
-export type Input = Field & Partial<Parser<unknown>> & { argument?: string; default?: string };
+/** By default a flag with this name, or the `argument` with an example. A form begins with the value that a flag defaults to. */
+export type Input = Field &
+  Partial<Parser<unknown>> & { argument?: string; example?: string; default?: string };
 export type Inputs = Readonly<Record<string, Input>>;
 export type InputValues<Of extends Inputs> = {
   readonly [Name in keyof Of]: Of[Name] extends Parser<infer Value> ? Value : string;

@@ -29,7 +29,7 @@ function listOthers({ owner, uses }: SharedTable): string[] {
 export const TABLE_ACTIONS = {
   transfer: actionOn<TableSubject>()({
     name: "transfer_table",
-    inputs: { app: { ...NEW_OWNER, argument: "slug" } },
+    inputs: { app: { ...NEW_OWNER, argument: "slug", example: "wiki" } },
     run: async (deps, table, { app }) => ({
       from: await runAction(deps, "transfer_table", { wanted_table: table, new_slug: app }),
       to: app,
@@ -67,7 +67,6 @@ export const TABLE_ACTIONS = {
     summary: "transfers a table to another app that uses it",
     about:
       "Pushes of the owner define the table; rows do not move. The new owner must already use the table.",
-    example: "rowhouse admin transfer-table todos wiki",
     json: { from: text(), to: text() },
   }),
 };

@@ -153,7 +153,9 @@ export const PERSON_ACTIONS = {
   }),
   changeEmail: onPerson({
     name: "change_email",
-    inputs: { new_email: { ...NEW_EMAIL, argument: "new-email" } },
+    inputs: {
+      new_email: { ...NEW_EMAIL, argument: "new-email", example: "ada.lovelace@example.org" },
+    },
     run: (deps, person, { new_email: newEmail }) =>
       changeEmail(deps, { ...(typeof person === "string" ? { email: person } : person), newEmail }),
     says: {
@@ -171,7 +173,6 @@ export const PERSON_ACTIONS = {
     page: { path: "address", blocker: findBlocker },
     command: "change-email",
     summary: "changes the address that a person signs in with",
-    example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
     about: `Password, roles and sessions stay. Password links stop working; resend a pending invitation. With MAIL_URL both addresses
 get a mail.`,
     json: { before: text() },
