@@ -14,10 +14,10 @@ import {
 } from "../../records/people/mod.ts";
 import { isIdText } from "../../records/secrets/mod.ts";
 import { isObject } from "../../std/json.ts";
-import { RejectedError, UsageError } from "../command.ts";
+import { type Arguments, RejectedError, UsageError } from "../command.ts";
 import { confirm, YES } from "../terminal.ts";
 import { describeJson, readTyped, toFlag } from "./command.ts";
-import { forSeveral } from "./several.ts";
+import { type Chosen, forSeveral } from "./several.ts";
 import { type AdminDeps, type AdminRow, confirmNewRole, NEW_ROLE } from "./task.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -85,8 +85,6 @@ export function makeActionCommands<Of extends Subject>(
   );
 }
 
-type Document = Record<string, unknown>;
-
 export function makeActionCommand<Of extends Subject>(
   subject: SubjectArguments<Of>,
   action: Action<Of>,
@@ -94,45 +92,22 @@ export function makeActionCommand<Of extends Subject>(
 ): AdminRow {
   const { run, says, newRole, command = "", summary = "", about, confirm: ask } = action;
   const inputs = Object.entries(action.inputs ?? {});
-  const positionals = [
-    ...Object.keys(subject.args),
-    ...inputs.flatMap(([, { argument }]) => argument ?? []),
-  ];
   const ofInputs = inputs.flatMap(([, { argument, example }]) => (argument && example) || []);
   const examples = [...Object.values(subject.args), ...ofInputs];
   const flags = inputs.filter(([, { argument }]) => argument === undefined);
   const columns = { ...subject.columns, ...action.json };
-  const read = (texts: readonly string[], toText: (flag: string) => string | undefined) => {
-    const typed = Object.fromEntries(positionals.map((name, index) => [name, texts[index] ?? ""]));
-    const values = inputs.map(([name, input]) => {
-      const { argument } = input;
-      const value = argument === undefined ? (toText(name) ?? input.default) : typed[argument];
-      return [name, value && readTyped(input, argument ?? `--${name}`, value)];
-    });
-    const named = subject.toNamed(typed);
-    return { named, ref: subject.toRef(named), values: Object.fromEntries(values) };
-  };
-  const show = (given: Document, isDryRun = false) => {
-    const names = Object.entries(columns);
-    const document: Document = Object.fromEntries(
-      names.map(([name, { fixed }]) => [name, fixed ?? given[name] ?? null]),
-    );
-    // The help and a test compare the document with its columns.
-    const lines = says.line ? [says.line(document as never, isDryRun)] : [];
-    return { document, lines, notes: says.note ? [says.note(document as never)] : [] };
-  };
   const single: AdminRow = {
     summary,
     example: action.example ?? ["rowhouse admin", command, ...examples].join(" "),
     about: describeJson(record(columns), about),
-    positionals,
+    positionals: listPositionals(subject, action),
     flags: {
       ...Object.fromEntries(flags.map(([name, input]) => [name, toFlag(input)])),
       ...(newRole && NEW_ROLE),
       ...(ask && YES),
     },
     task: async (deps, args) => {
-      const { named, ref, values } = read(args.positionals, args.text);
+      const { named, ref, values } = readGiven(subject, action, args);
       if (newRole) await confirmNewRole(deps, args.has("new-role"), newRole(ref, values));
       if (ask) {
         const { message, what, typed } = await ask(deps, ref);
@@ -142,32 +117,96 @@ export function makeActionCommand<Of extends Subject>(
       }
       const result = await run(deps, ref, values);
       if (result === false) throw new RejectedError(says.none?.(named) ?? "Nothing was changed");
-      const printed = await print?.(deps, result as never);
-      const { lines, ...shown } = show({
-        ...{ ...named, ...values, ...(isObject(result) && result), ...printed?.document },
-      });
-      return { ...shown, lines: [...lines, ...(printed?.lines ?? [])] };
+      const { document, lines = [] } = (await print?.(deps, result as never)) ?? {};
+      const all = { ...named, ...values, ...(isObject(result) && result), ...document };
+      const shown = show(columns, action, all);
+      return { ...shown, lines: [...shown.lines, ...lines] };
     },
   };
-  const { several, canDryRun } = action;
-  if (several === undefined) return single;
-  return forSeveral(single, {
-    people: "known",
-    ...(canDryRun === false && { canDryRun }),
-    json: columns,
-    run: async (deps, { people, args, terms, isDryRun, reject }) => {
-      const all = people.map(({ email }) => read([email, ...terms], args.text));
-      const [{ named, ref, values } = read([], args.text)] = all;
-      if (newRole && !isDryRun)
-        await confirmNewRole(deps, args.has("new-role"), newRole(ref, values));
-      const emails = people.map(({ email }) => email);
-      const none = await several(deps, emails, { named, values, isDryRun });
-      reject(none ?? [], (email) => says.none?.({ ...named, email }) ?? "");
-      const shown = all.map((given) => show({ ...given.named, ...given.values }, isDryRun));
-      return {
-        people: shown.map(({ document }) => document),
-        lines: shown.flatMap(({ lines }) => lines),
-      };
-    },
+  return action.several === undefined
+    ? single
+    : forSeveral(single, {
+        people: "known",
+        ...(action.canDryRun === false && { canDryRun: false }),
+        json: columns,
+        run: (deps, chosen) => runOnSeveral(deps, { subject, action, columns }, chosen),
+      });
+}
+
+async function runOnSeveral<Of extends Subject>(
+  deps: AdminDeps,
+  { subject, action, columns }: Several<Of>,
+  { people, args, terms, isDryRun, reject }: Chosen,
+) {
+  const { newRole, says, several } = action;
+  const emails = people.map(({ email }) => email);
+  const { text } = args;
+  const all = emails.map((email) =>
+    readGiven(subject, action, { positionals: [email, ...terms], text }),
+  );
+  const [{ named, ref, values } = readGiven(subject, action, args)] = all;
+  if (newRole && !isDryRun) await confirmNewRole(deps, args.has("new-role"), newRole(ref, values));
+  const none = await several?.(deps, emails, { named, values, isDryRun });
+  reject(none ?? [], (email) => says.none?.({ ...named, email }) ?? "");
+  const shown = all.map((given) =>
+    show(columns, action, { ...given.named, ...given.values }, isDryRun),
+  );
+  return {
+    people: shown.map(({ document }) => document),
+    lines: shown.flatMap(({ lines }) => lines),
+  };
+}
+
+type Several<Of extends Subject> = {
+  subject: SubjectArguments<Of>;
+  action: Action<Of>;
+  columns: Columns;
+};
+
+function listPositionals<Of extends Subject>(
+  { args }: SubjectArguments<Of>,
+  { inputs }: Action<Of>,
+) {
+  const ofInputs = Object.values(inputs ?? {}).flatMap(({ argument }) => argument ?? []);
+  return [...Object.keys(args), ...ofInputs];
+}
+
+/** @throws {UsageError} a value breaks the rule of its input */
+function readGiven<Of extends Subject>(
+  subject: SubjectArguments<Of>,
+  action: Action<Of>,
+  { positionals, text }: Pick<Arguments, "positionals" | "text">,
+) {
+  const names = listPositionals(subject, action);
+  const typed = Object.fromEntries(names.map((name, index) => [name, positionals[index] ?? ""]));
+  const values = Object.entries(action.inputs ?? {}).map(([name, input]) => {
+    const { argument } = input;
+    const value = argument === undefined ? (text(name) ?? input.default) : (typed[argument] ?? "");
+    return [
+      name,
+      value === undefined ? undefined : readTyped(input, argument ?? `--${name}`, value),
+    ];
   });
+  const named = subject.toNamed(typed);
+  return { named, ref: subject.toRef(named), values: Object.fromEntries(values) };
+}
+
+/** The document, whose columns the help has, and its lines. */
+function show<Of extends Subject>(
+  columns: Columns,
+  { says }: Action<Of>,
+  given: Readonly<Record<string, unknown>>,
+  isDryRun = false,
+) {
+  const values = Object.entries(columns).map(([name, { fixed }]) => [
+    name,
+    fixed ?? given[name] ?? null,
+  ]);
+  // A test compares the documents with their columns.
+  const document = Object.fromEntries(values) as never;
+  return {
+    document,
+    lines: says.line === undefined ? [] : [says.line(document, isDryRun)],
+    notes: says.note === undefined ? [] : [says.note(document)],
+  };
 }

@@ -35,7 +35,7 @@ type ForSeveral<Json extends Columns> = {
   /** Runs the action, or only checks it. The lines say what a dry run would do. */
   run: (deps: AdminDeps, chosen: Chosen) => Promise<{ people: Row<Json>[]; lines: string[] }>;
 };
-type Chosen = {
+export type Chosen = {
   people: readonly ChosenPerson[];
   args: Arguments;
   /** The arguments after the addresses. */
