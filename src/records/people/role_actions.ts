@@ -99,7 +99,7 @@ a provider gives, needs a confirmation; the first role of an app does not.`,
 rowhouse admin revoke wiki --file people.csv
 rowhouse admin revoke --provider corp`,
     about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
-removed provider.`,
+removed provider. With --provider: { provider, revoked: [{ email, app, role }] }.`,
     json: { role: nothing() },
     several: (deps, emails, { named: { app }, isDryRun }) =>
       revokeRoles(deps, emails, { slug: app, isDryRun }),
