@@ -140,15 +140,6 @@ export async function setDisabled(
   await runAction(actor, "set_disabled", { ...namePerson(person), disabled });
 }
 
-/** Ends sessions, links, roles and these keys of a person, and disables the account. */
-export async function endAccess(
-  actor: Actor,
-  person: PersonRef,
-  keyIds: readonly string[],
-): Promise<void> {
-  await runAction(actor, "end_access", { ...namePerson(person), old_key_ids: [...keyIds] });
-}
-
 type PersonAction = "delete_user" | "end_sessions" | "reset_second_factor";
 
 /**

@@ -14,7 +14,6 @@ import {
   APP_ROLE,
   CONSOLE_ROLE,
   CONSOLE_ROLES,
-  endAccess,
   giveConsoleRole,
   makePasswordLink,
   NEW_EMAIL,
@@ -291,7 +290,8 @@ person first: anyone who knows the password can then sign in. A person who must 
   endAccess: onPerson({
     name: "end_access",
     inputs: { keys: { label: "API keys to revoke", placeholder: "key_id", maxLength: 16 } },
-    run: (deps, person, { keys }) => endAccess(deps, person, keys.split(" ")),
+    run: async (deps, person, { keys }) =>
+      await runAction(deps, "end_access", { ...namePerson(person), old_key_ids: keys.split(" ") }),
     says: {
       effect: (page) => [
         say`${{ name: page.person.email }} is signed out everywhere immediately and cannot sign in. All roles are revoked, on apps and in the Console. The account and its rows remain.`,
