@@ -29,7 +29,7 @@ import { handleInvitations, invitationsCsv } from "./people/invitations.tsx";
 import { newPersonPage } from "./people/new_person.tsx";
 import { handlePeople, peopleCsv, sessionsCsv } from "./people/people.tsx";
 import { handlePerson } from "./people/person.tsx";
-import { PERSON_PAGES } from "./people/person_actions.tsx";
+import { PERSON_PAGES } from "./people/person_actions.ts";
 import { ROLE_PAGES } from "./people/person_roles.tsx";
 import { gridRoutes } from "./rows/data.ts";
 import { handleRowDeletion, handleRowDeletionForm } from "./rows/deletion.tsx";
