@@ -237,42 +237,25 @@ export async function changeEmail(
   deps: Actor & { identitySecrets: IdentitySecrets },
   texts: Texts,
 ): Promise<{ email: string; before: string }> {
-  const { email: before, newEmail: email } = readBoth(texts);
-  const { id, proofs } = await findChanging(deps, { email: before, newEmail: email });
-  const digest = toAddressValues(deps.identitySecrets, id, email);
-  // Messages name the person by the address.
-  const values = { person: texts.id ?? id, proofs, email: before, new_email: email, ...digest };
-  await runAction(deps, "change_email", values);
+  const mails = [texts.email, texts.newEmail];
+  const malformed = mails.flatMap((text) => findIssues(() => readEmail(text)));
+  if (malformed.length > 0) throw rejectFor(malformed);
+  const [before = "", email = ""] = mails.map(readEmail);
+  const found = await runAction(deps, "find_addresses", { mails: [before, email] });
+  const person = found.find((user) => user.email === before);
+  const isInUse = before !== email && found.some((user) => user.email === email);
+  const issues = [
+    ...(person === undefined ? [unknownUser(before, { isInBrowser: "cookies" in deps })] : []),
+    ...(isInUse ? [usedEmail(email)] : []),
+  ];
+  if (person === undefined || isInUse)
+    throw rejectFor(issues.map(({ message }) => ({ path: "", message })));
+  await runAction(deps, "change_email", {
+    person: texts.id ?? person.id,
+    proofs: proveByEach(deps.identitySecrets, person.id, before),
+    // Messages name the person by the address.
+    ...{ email: before, new_email: email },
+    ...toAddressValues(deps.identitySecrets, person.id, email),
+  });
   return { email, before };
-}
-
-/** @throws {Problem} invalid_request — with every issue */
-function readBoth({ email, newEmail }: Texts) {
-  const issues = [email, newEmail].flatMap((text) => findIssues(() => readEmail(text)));
-  if (issues.length > 0) throw rejectFor(issues);
-  return { email: readEmail(email), newEmail: readEmail(newEmail) };
-}
-
-/**
- * The person with the address, and the proofs of the address.
- *
- * @throws {Problem} invalid_request — the address is unknown, or the new address is in use; lists both
- */
-async function findChanging(
-  actor: Actor & { identitySecrets: IdentitySecrets },
-  { email, newEmail }: Texts,
-): Promise<{ id: string; proofs: string[] }> {
-  const found = await runAction(actor, "find_addresses", { mails: [email, newEmail] });
-  const person = found.find((user) => user.email === email);
-  const isInUse = found.some((user) => user.email === newEmail && user.email !== email);
-  if (person !== undefined && !isInUse)
-    return { id: person.id, proofs: proveByEach(actor.identitySecrets, person.id, email) };
-  if (person !== undefined) throw usedEmail(newEmail);
-  const unknown = unknownUser(email, { isInBrowser: "cookies" in actor });
-  if (!isInUse) throw unknown;
-  const details = [unknown, usedEmail(newEmail)].map(({ message }) => ({
-    path: "",
-    message,
-  }));
-  throw rejectFor(details);
 }
