@@ -130,6 +130,7 @@ export function typedName(name: string, action: string): FormField {
   const label = `Type ${name} to ${action}`;
   return {
     ...{ label, maxLength: Math.max(63, name.length), mustBe: name },
+    ...(name.includes("@") && { inputMode: "email" }),
     check: (typed) => (typed.toLowerCase() === name.toLowerCase() ? [] : [label]),
   };
 }
