@@ -7,7 +7,7 @@
  */
 
 import { CONSOLE_PATH, PATHS } from "../identity/mod.ts";
-import type { Html, Part } from "../pages/mod.ts";
+import { type Html, type Part, SIGN_OUT_PATH } from "../pages/mod.ts";
 import { type ConsoleMatches, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
@@ -66,6 +66,7 @@ const PAGES: readonly Hit[] = [
   { name: "Activity", path: ACTIVITY },
   { name: "Docs", path: DOCS },
   { name: "Your account", path: PATHS.account },
+  { name: "Sign out", path: SIGN_OUT_PATH },
 ];
 
 export async function handleFind(visit: Visit): Promise<Response> {

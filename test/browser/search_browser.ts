@@ -297,6 +297,27 @@ describe("what a page displays is found,", () => {
     });
   });
 
+  test("a filter on a reference finds its row by its text, and shows the text", async () => {
+    await open("", async (page) => {
+      await page.getByRole("button", { name: "Add a filter" }).click();
+      const filter = page.getByRole("group", { name: "Filter" });
+      await filter.getByLabel("Column").selectOption("host");
+      await filter.getByLabel("Value").pressSequentially("bob");
+      await filter.getByRole("option", { name: "Bob" }).waitFor();
+      // The only row that was found needs no choice.
+      await page.keyboard.press("Enter");
+      await found(page, 0);
+      await page.keyboard.press("Enter");
+      await page.locator(".condition summary", { hasText: "host is Bob" }).click();
+      await filter.getByLabel("Value").fill("strasse");
+      await filter.getByRole("option", { name: "ÉLODIE" }).click();
+      await found(page, 1);
+      await page.reload();
+      await page.locator(".condition summary", { hasText: "host is ÉLODIE Straße" }).waitFor();
+      await found(page, 1);
+    });
+  });
+
   test("a filter finds a text in any spelling", async () => {
     await open(`#${new URLSearchParams({ where: "title.contains.FIRST" })}`, async (page) => {
       await found(page, 1);

@@ -47,11 +47,11 @@ export function addReferencePicker(field: HTMLInputElement): void {
     field.setAttribute("aria-expanded", "false");
     field.removeAttribute("aria-activedescendant");
   }
-  function pick(option: HTMLElement): void {
-    field.value = option.dataset["id"] ?? "";
+  function pick(option: Element): void {
+    field.value = option.getAttribute("data-id") ?? "";
     picked.textContent = option.querySelector("bdi")?.textContent ?? "";
     isPicking = true;
-    field.dispatchEvent(new Event("input", { bubbles: true }));
+    for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
     isPicking = false;
     close();
   }
@@ -88,11 +88,13 @@ export function addReferencePicker(field: HTMLInputElement): void {
   });
   field.addEventListener("keydown", (event) => {
     if (isInputMethodKey(event)) return;
-    const chosen = findChosen(list);
+    // The only row that was found needs no choice.
+    const chosen =
+      findChosen(list) ?? (list.childElementCount === 1 ? list.firstElementChild : null);
     if (event.key === "ArrowDown" && list.hidden) void search();
     else if (event.key === "ArrowDown" && !list.hidden) moveChoice(field, list, 1);
     else if (event.key === "ArrowUp" && !list.hidden) moveChoice(field, list, -1);
-    else if (event.key === "Enter" && !list.hidden && chosen !== undefined) pick(chosen);
+    else if (event.key === "Enter" && !list.hidden && chosen !== null) pick(chosen);
     else if (event.key === "Escape" && !list.hidden) close();
     else return;
     event.preventDefault();

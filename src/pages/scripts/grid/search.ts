@@ -5,6 +5,7 @@
  * @module
  */
 import type { ListedRow } from "../../rows/row.ts";
+import { toDataUrl } from "../data.ts";
 import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
 import { isUnserved, readPage, readQuery, readQueryPages, SearchError } from "../search/pages.ts";
@@ -23,7 +24,7 @@ import { currentLimit, openRows, showFoundRows, showNone } from "./rows.ts";
 import { describeFound, hideProgress, showPager, showProgress } from "./search_parts.ts";
 import { makeSelectAll } from "./selection.ts";
 import { markSorted } from "./sort.ts";
-import { readTable, toListed, toUrl } from "./store.ts";
+import { readLabel, readTable, toListed, toUrl } from "./store.ts";
 
 const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
 /** Names with another meaning in conditions. */
@@ -56,7 +57,7 @@ export function makeSearch(): HTMLFormElement {
       return {
         ...{ name, kind, required },
         ...(values === undefined ? {} : { values }),
-        ...(label === null ? {} : { label }),
+        ...(label === null ? {} : { label, rows: toDataUrl(table.api, target) }),
       };
     });
   columns = [...described, ID];
@@ -64,6 +65,7 @@ export function makeSearch(): HTMLFormElement {
   const form = element("form", { class: "row-search", role: "search", "aria-label": "Rows" });
   parts = makeSearchForm(form, {
     columns,
+    toLabel: readLabel,
     onApply: () => void openState({ ...(parts?.read() ?? NO_SEARCH), order: currentState().order }),
     onClear: () => void openState(NO_SEARCH),
   });
@@ -159,7 +161,7 @@ async function readFoundPage(of: Found): Promise<FoundPage> {
     const state = currentState();
     const fewer = toParameters(
       state,
-      columns.map(({ label, ...column }) => column),
+      columns.map(({ label, rows, ...column }) => column),
     );
     if (!isUnserved(error) || String(fewer) === String(of.parameters)) throw error;
     of.parameters = fewer;

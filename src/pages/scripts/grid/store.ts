@@ -180,6 +180,17 @@ export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
   );
 }
 
+/** The label of the row that a reference names; the id without one. */
+export async function readLabel(column: string, id: string): Promise<string> {
+  const { columns, targets } = readTable();
+  const table = columns.find(({ name }) => name === column)?.table ?? "";
+  const named = targets[table] ?? "id";
+  const [listed] = labels.has(id)
+    ? []
+    : await fetchRows(table, [id], `id,${named}`).catch(() => []);
+  return labels.get(id) ?? toLabelText(listed?.row[named]) ?? id;
+}
+
 /** Calls `onFound` with each better number; never on a database that cannot count. */
 export async function countRows(onFound: (total: Total) => void): Promise<void> {
   const page = await ask("estimated");

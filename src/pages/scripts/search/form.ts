@@ -1,6 +1,7 @@
 /** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
 import { FIELDS } from "../../../kinds/mod.ts";
 import { element, makeButton, SMALL_BUTTON } from "../dom.ts";
+import { addReferencePicker } from "../forms/picker.ts";
 import { nameZone, toInstant, toLocalText } from "../times.ts";
 import {
   OPERATORS,
@@ -20,6 +21,8 @@ export type SearchForm = {
 
 type Options = {
   readonly columns: readonly SearchColumn[];
+  /** The text of the row that a reference names. */
+  readonly toLabel: (column: string, id: string) => Promise<string>;
   /** A condition was chosen or removed, or the form was submitted. */
   readonly onApply: () => void;
   readonly onClear: () => void;
@@ -31,7 +34,7 @@ const CHIP = ".condition";
 type Control = HTMLInputElement | HTMLSelectElement;
 
 export function makeSearchForm(form: HTMLFormElement, options: Options): SearchForm {
-  const { columns, onClear } = options;
+  const { onClear } = options;
   const text = element("input", {
     type: "search",
     "data-keys": "f",
@@ -44,7 +47,7 @@ export function makeSearchForm(form: HTMLFormElement, options: Options): SearchF
   const chips = element("span", { class: "chips" });
   const apply = makeApply(form, options);
   const add = makeButton("Add a filter", () => {
-    const chip = makeChip(columns, apply);
+    const chip = makeChip(options, apply);
     chips.append(chip);
     line.hidden = false;
     openChip(chip).column.focus();
@@ -65,7 +68,7 @@ export function makeSearchForm(form: HTMLFormElement, options: Options): SearchF
       // A filter that is open stays open.
       if (JSON.stringify(read().conditions) !== JSON.stringify(state.conditions))
         chips.replaceChildren(
-          ...state.conditions.map((condition) => makeChip(columns, apply, condition)),
+          ...state.conditions.map((condition) => makeChip(options, apply, condition)),
         );
       line.hidden = toFragment(state) === "" && listChips(form).length === 0;
     },
@@ -121,7 +124,7 @@ function readCondition(chip: Element): SearchCondition[] {
 
 /** A filter in words, which opens its fields. It is applied when it is complete. */
 function makeChip(
-  columns: readonly SearchColumn[],
+  { columns, toLabel }: Options,
   apply: () => void,
   condition?: SearchCondition,
 ): HTMLElement {
@@ -153,14 +156,20 @@ function makeChip(
     const known = find();
     const name = operator.value as OperatorName;
     const has = known !== undefined && OPERATORS[name]?.hasValue === true;
-    value.replaceChildren(...(has ? [makeValue(known, name, text)] : []));
+    const control = has ? makeValue(known, name, text) : undefined;
+    value.replaceChildren(...(control === undefined ? [] : [control]));
+    if (control instanceof HTMLInputElement && control.dataset["pick"] !== undefined)
+      addReferencePicker(control);
   };
   const renewSummary = () => {
     const { value: control } = partsOf(chip);
     const words = [column.value, toOperatorLabel(operator.value as OperatorName, find())];
     const shown = control?.value.replace("T", " ");
     const parts = [...words, ...(shown === undefined ? [] : [shown === "" ? "…" : shown])];
-    summary.replaceChildren(...parts.flatMap((part) => [element("bdi", {}, part), " "]));
+    const texts = parts.map((part) => element("bdi", {}, part));
+    summary.replaceChildren(...texts.flatMap((text) => [text, " "]));
+    if (control?.dataset["pick"] === undefined || !control.checkValidity()) return;
+    void toLabel(column.value, control.value).then((label) => texts.at(-1)?.replaceChildren(label));
   };
   fields.addEventListener("change", ({ target }) => {
     if (target === column) renewOperators();
@@ -193,6 +202,7 @@ function makeSelect(label: string, options: readonly (readonly [string, string])
 
 function makeValue(column: SearchColumn, operator: OperatorName, text: string): Control {
   const { choices, isFreeText, search } = FIELDS[column.kind];
+  const { label, rows } = column;
   const values = choices?.(column);
   if (values !== undefined) {
     const select = makeSelect(
@@ -210,6 +220,9 @@ function makeValue(column: SearchColumn, operator: OperatorName, text: string): 
     spellcheck: "false",
     maxlength: "180",
     ...(isTime ? { step: "1", title: `In your time zone, ${nameZone()}` } : {}),
+    ...(label === undefined || rows === undefined
+      ? {}
+      : { "data-pick": rows, "data-pick-label": label }),
     ...search.pattern,
   });
   input.required = isFreeText !== true || (operator !== "eq" && operator !== "neq");

@@ -15,8 +15,9 @@ export type SearchColumn = {
   readonly kind: Kind;
   readonly required: boolean;
   readonly values?: readonly string[];
-  /** The column with the labels of the rows of a reference. */
+  /** The column with the labels of the rows of a reference, and the address of these rows. */
   readonly label?: string;
+  readonly rows?: string;
 };
 
 export type SearchCondition = {
