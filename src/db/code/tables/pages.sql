@@ -111,8 +111,7 @@ declare
   picked constant text[] := coalesce(translate(asked ->> 'picked', '[]', '{}')::text[], '{}');
   names constant text[] := coalesce(translate(asked ->> 'order', '[]', '{}')::text[], '{}');
   related constant jsonb := asked -> 'related';
-  -- Up to this many rows and bytes, rows are built as they are found.
-  is_short constant bool := known = '' and max_rows <= ${FOUND_ROWS};
+  is_short bool;
   is_whole constant bool := picked = '{}' and related is null;
   columns jsonb;
   filled text[] := given;
@@ -138,6 +137,8 @@ begin
   end if;
   select matching.ids, matching.total into ids, total from find.page(app, entered.person,
     entered.terms, null, asked, filled, skipped + max_rows + 1, null) as matching;
+  -- Up to this many rows and bytes, rows are built as they are found.
+  is_short := known = '' and cardinality(ids) <= skipped + ${FOUND_ROWS} + 1;
   -- The list of sources keeps the order of the ids.
   execute format('select array_agg("$t"."id"), string_agg("$t"."$state", ''''::bytea),'
     ' coalesce(sum("$t"."$size"), 0), %1$s, min("$t"."$keys"), array_agg("$t"."$text")'

@@ -70,7 +70,7 @@ declare
   "$columns" constant text[] := ${listColumns(table)};
   "$cursor" constant text := split_part(${cursor}, E'\\n', 1);
   "$isWhole" constant bool := cardinality("$picked") = 0 and "$cursor" = ${cursor};
-  "$isShort" constant bool := ${known} = '' and ${limit} <= ${FOUND_ROWS};
+  "$isShort" bool;
   "$states" bytea;
   "$request" text;
   "$seed" bytea;
@@ -108,6 +108,7 @@ begin
   if "$tids" is null then
     raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}';
   end if;
+  "$isShort" := ${known} = '' and cardinality("$tids") <= ${FOUND_ROWS + 1};
   select array_agg("$t"."id"), string_agg("$t"."$state", ''::bytea), coalesce(sum("$t"."$size"), 0),
     array_agg("$t"."$refs"), min("$t"."$keys"), array_agg("$t"."$text")
   into "$ids", "$states", "$size", "$refs", "$keys", "$texts" from (
