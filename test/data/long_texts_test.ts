@@ -48,7 +48,7 @@ describe("unique texts with the same start and MD5", () => {
       select pg_get_indexdef('data.pages__url__search_key'::regclass) as text`;
     await superuser.unsafe(`drop index data.pages__url__search_key; ${replace(index?.["text"])}`);
     for (const signature of [
-      "rowhouse.kind_term(jsonb, text)",
+      "rowhouse.kind_term(jsonb, text, text)",
       `api.${signatureOf(schema, "pages", "walk")}`,
     ]) {
       const [found] = await superuser.unsafe(

@@ -9,9 +9,9 @@ return quote_literal('"' || name || '":') || ' || coalesce(to_json(' || value
 -- The groups of the rows that match, as JSON objects, sorted by their keys with nulls last; or the
 -- limit that they exceed: "groups", or "key" for a text of a key that is too long.
 --
--- "by" of the plan and the names of aggregates list columns, whose aliases have their places. The terms "shown" (a value of a
--- group) and "summed" (a sum) are null for a kind without them. "$scale" is the most digits after
--- the point of a key: equal decimals can have different digits.
+-- "by" of the plan and the names of aggregates list columns, whose aliases have their places. The
+-- terms "shown" (a value of a group) and "summed" (a sum) are null for a kind without them.
+-- "$scale" is the most digits after the point of a key: equal decimals can have different digits.
 create function rowhouse.groups_of(terms jsonb, plan jsonb) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare

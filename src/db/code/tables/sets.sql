@@ -2,8 +2,8 @@
 -- (src/tables/sql/functions/terms_body.ts), so that a session keeps no plan for a table. They
 -- belong to rowhouse_tenant, so that row security applies.
 
--- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). "columns"
--- is "queried" in the terms of a set: null for any other name.
+-- A term of the kind of a column, about "$value" in statements (src/db/code/kind_terms.ts). The
+-- columns are "queried" in the terms of a set: null for any other name.
 create function rowhouse.kind_term(columns jsonb, name text, term text) returns text
 language sql immutable
 return ${KIND_TERMS}::jsonb -> (columns -> name ->> 'kind') ->> term;
