@@ -50,5 +50,8 @@ export const booleanField: FieldKind = {
   choices: () => ["true", "false"],
   toJson: (text) => (text === "true" || text === "false" ? text : JSON.stringify(text)),
   cell: "plain",
-  search: { operators: ["eq", "neq"], toValue: (text) => text === "true" },
+  search: {
+    operators: ["eq", "neq"],
+    toValue: (text) => text === "true" || (text === "false" ? false : text),
+  },
 };

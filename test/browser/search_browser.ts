@@ -318,6 +318,35 @@ describe("what a page displays is found,", () => {
     });
   });
 
+  test("an address with what the table does not have says so, and the focus stays in the line", async () => {
+    const where = [
+      ["where", "gone.eq.1"],
+      ["where", "is_paid.eq.maybe"],
+    ];
+    await open(`#${new URLSearchParams(where)}`, async (page) => {
+      await page.locator("#save-state", { hasText: 'Not applied: "gone.eq.1".' }).waitFor();
+      await page.locator(".condition", { hasText: "is_paid is maybe" }).waitFor();
+      await page.locator("#search-progress", { hasText: "Search failed: " }).waitFor();
+      await page.goto(pages.toUrl("visits#where=size.gt.abc"));
+      await page.reload();
+      await page.locator("#search-progress", { hasText: 'Cannot compare "size"' }).waitFor();
+      await page.getByRole("button", { name: "Remove the filter" }).click();
+      await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2" }).waitFor();
+      await page.locator(":focus[type=search]").waitFor();
+      await page.getByRole("button", { name: "Add a filter" }).click();
+      await page.getByRole("group", { name: "Filter" }).getByLabel("Value").fill("first");
+      await page.keyboard.press("Enter");
+      await found(page, 1);
+      await page.locator("summary:focus", { hasText: "title contains first" }).waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await page.locator(":focus[type=search]").waitFor();
+      // A filter that got no value is none.
+      await page.getByRole("button", { name: "Add a filter" }).click();
+      await page.keyboard.press("Escape");
+      expect(await page.locator(".condition").count()).toBe(0);
+    });
+  });
+
   test("a filter finds a text in any spelling", async () => {
     await open(`#${new URLSearchParams({ where: "title.contains.FIRST" })}`, async (page) => {
       await found(page, 1);

@@ -39,6 +39,7 @@ import {
 } from "./grid/rows.ts";
 import {
   currentState,
+  explainUnread,
   isSearch,
   makeSearch,
   openFound,
@@ -88,6 +89,7 @@ function startTable(): void {
   addSkipLink();
   if (isSearch(location.href)) open(location.href, { isBack: true });
   else readFirst();
+  explainUnread();
   void startCount();
   document.addEventListener("keydown", onKey);
   document.addEventListener("focusin", ({ target }) => {
@@ -99,7 +101,10 @@ function startTable(): void {
     const cell = findCellOf(target);
     if (cell !== null) void editInCell(cell);
   });
-  addEventListener("popstate", () => open(location.href, { isBack: true }));
+  addEventListener("popstate", () => {
+    open(location.href, { isBack: true });
+    explainUnread();
+  });
 }
 
 /** The rows are shown first. */

@@ -9,7 +9,7 @@ import { startCopyButtons } from "../copy.ts";
 import { explainSilence, SIGNED_OUT } from "../data.ts";
 import { element, type PageResponse, requestPage } from "../dom.ts";
 import { hideSaveState, showNotSaved, showSaved } from "../save_state.ts";
-import { addReferencePicker } from "./picker.ts";
+import { addReferencePicker } from "../search/picker.ts";
 
 /** Does not match the form of the sign-in page. */
 const FORM = "main form.action[method=post]";

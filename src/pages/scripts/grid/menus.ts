@@ -21,6 +21,10 @@ export function startMenus(columns: HTMLElement): void {
     for (const menu of listOpen()) if (!menu.contains(target)) menu.open = false;
     if (more?.contains(target) === false && target !== button) showMore(false);
   });
+  document.addEventListener("focusin", ({ target }) => {
+    if (!(target instanceof Element)) return;
+    for (const menu of listOpen()) if (!menu.contains(target)) menu.open = false;
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !(event.target instanceof Element)) return;
     const menu = event.target.closest<HTMLDetailsElement>(`${MENUS}[open]`);

@@ -7,10 +7,12 @@
 import type { ListedRow } from "../../rows/row.ts";
 import { toDataUrl } from "../data.ts";
 import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
+import { showFailure } from "../save_state.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
 import { isUnserved, readPage, readQuery, readQueryPages, SearchError } from "../search/pages.ts";
 import {
   isWhole,
+  listUnread,
   NO_SEARCH,
   readPageNumber,
   readState,
@@ -81,6 +83,14 @@ export function isSearch(url: string): boolean {
 
 export function currentState(): SearchState {
   return parts === undefined ? NO_SEARCH : readState(location.hash, columns);
+}
+
+/** Says which conditions in the address are not applied. */
+export function explainUnread(): void {
+  const unread = listUnread(location.hash, columns);
+  if (unread.length === 0) return;
+  const texts = unread.map((text) => JSON.stringify(text)).join(", ");
+  showFailure(`Not applied: ${texts}. The table has no such column or comparison.`);
 }
 
 /** Shows the rows of a search state, and stores it in the address. */

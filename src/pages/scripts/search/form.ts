@@ -1,8 +1,8 @@
 /** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
 import { FIELDS } from "../../../kinds/mod.ts";
 import { element, makeButton, SMALL_BUTTON } from "../dom.ts";
-import { addReferencePicker } from "../forms/picker.ts";
 import { nameZone, toInstant, toLocalText } from "../times.ts";
+import { addReferencePicker } from "./picker.ts";
 import {
   OPERATORS,
   type OperatorName,
@@ -52,7 +52,10 @@ export function makeSearchForm(form: HTMLFormElement, options: Options): SearchF
     line.hidden = false;
     openChip(chip).column.focus();
   });
-  const clear = makeButton("Clear", onClear);
+  const clear = makeButton("Clear", () => {
+    onClear();
+    text.focus();
+  });
   const line = element("div", { class: "conditions", hidden: "" }, chips, clear);
   const submit = element("button", { class: SMALL_BUTTON }, "Search");
   form.noValidate = true;
@@ -83,7 +86,10 @@ function makeApply(form: HTMLFormElement, { onApply }: Options): () => void {
     clearTimeout(timer);
     const invalid = listChips(form).find((chip) => !isValid(chip));
     if (invalid !== undefined) return void openChip(invalid).value?.reportValidity();
-    for (const { menu } of listChips(form).map(partsOf)) menu.open = false;
+    for (const { menu } of listChips(form).map(partsOf)) {
+      if (menu.contains(document.activeElement)) menu.querySelector("summary")?.focus();
+      menu.open = false;
+    }
     onApply();
   });
   return () => {
@@ -135,10 +141,13 @@ function makeChip(
   const operator = makeSelect("Comparison", []);
   const value = element("span", {});
   const summary = element("summary", { class: SMALL_BUTTON });
-  const fields = element("div", { class: "sheet", role: "group" }, column, operator, value);
+  const submit = element("button", { class: SMALL_BUTTON }, "Apply");
+  const fields = element("div", { class: "sheet", role: "group" }, column, operator, value, submit);
   fields.ariaLabel = "Filter";
   const menu = element("details", { class: "columns" }, summary, fields);
   const remove = makeButton("×", () => {
+    const next = chip.nextElementSibling ?? chip.previousElementSibling;
+    (next?.querySelector("summary") ?? chip.closest("form")?.querySelector("input"))?.focus();
     chip.remove();
     apply();
   });
@@ -178,6 +187,10 @@ function makeChip(
     renewSummary();
     if (isValid(chip) && partsOf(chip).value?.value !== "") apply();
   });
+  // A filter that got no value is none.
+  menu.addEventListener("toggle", () => {
+    if (!menu.open && !isValid(chip) && partsOf(chip).value?.value === "") chip.remove();
+  });
   if (condition !== undefined) column.value = condition.column;
   renewOperators();
   if (condition !== undefined) operator.value = condition.operator;
@@ -209,7 +222,9 @@ function makeValue(column: SearchColumn, operator: OperatorName, text: string): 
       "Value",
       values.map((value) => [value, value]),
     );
-    if (values.includes(text)) select.value = text;
+    // An address can have another value.
+    if (text !== "" && !values.includes(text)) select.append(new Option(text, text));
+    if (text !== "") select.value = text;
     return select;
   }
   const isTime = search.input === "datetime-local";

@@ -75,14 +75,9 @@ export function operatorsOf({ kind, required }: SearchColumn): readonly Operator
 
 /** The state in a fragment. Omits unreadable parts. */
 export function readState(fragment: string, columns: readonly SearchColumn[]): SearchState {
-  const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
+  const parameters = toSearchParams(fragment);
   const find = (name: string) => columns.find((column) => column.name === name);
-  const conditions = parameters.getAll("where").flatMap((text): SearchCondition[] => {
-    const [, name = "", operator = "", value = ""] = /^([^.]+)\.(\w+)\.?(.*)$/s.exec(text) ?? [];
-    const column = find(name);
-    const known = column && operatorsOf(column).find((other) => other === operator);
-    return known === undefined ? [] : [{ column: name, operator: known, value }];
-  });
+  const conditions = parameters.getAll("where").flatMap((text) => readWhere(text, columns));
   const [, name = "", way] = /^([^.]+)(\.desc)?$/.exec(parameters.get("order") ?? "") ?? [];
   const sorted = find(name);
   const order =
@@ -92,8 +87,25 @@ export function readState(fragment: string, columns: readonly SearchColumn[]): S
   return { text: parameters.get("search") ?? "", conditions, order };
 }
 
+function toSearchParams(fragment: string): URLSearchParams {
+  return new URLSearchParams(fragment.replace(/^#/, ""));
+}
+
+function readWhere(text: string, columns: readonly SearchColumn[]): SearchCondition[] {
+  const [, name = "", operator = "", value = ""] = /^([^.]+)\.(\w+)\.?(.*)$/s.exec(text) ?? [];
+  const column = columns.find((other) => other.name === name);
+  const known = column && operatorsOf(column).find((other) => other === operator);
+  return known === undefined ? [] : [{ column: name, operator: known, value }];
+}
+
+/** The conditions in a fragment that the state omits, such as those on a column that was dropped. */
+export function listUnread(fragment: string, columns: readonly SearchColumn[]): string[] {
+  const wheres = toSearchParams(fragment).getAll("where");
+  return wheres.filter((text) => readWhere(text, columns).length === 0);
+}
+
 export function readPageNumber(fragment: string): number {
-  const page = new URLSearchParams(fragment.replace(/^#/, "")).get("page") ?? "";
+  const page = toSearchParams(fragment).get("page") ?? "";
   return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
 }
 
@@ -193,7 +205,11 @@ function listTests(text: string, columns: readonly SearchColumn[]): object[] {
   return [...own, ...labels];
 }
 
+/** A text that the kind cannot hold exactly stays a text: the endpoint says why it is none of its values. */
 function readValue(kind: Kind | undefined, text: string): string | number | boolean {
-  const toValue = kind && FIELDS[kind].search.toValue;
-  return toValue?.(text) ?? text;
+  const value = (kind && FIELDS[kind].search.toValue)?.(text) ?? text;
+  const isExact =
+    typeof value !== "number" ||
+    (Number.isFinite(value) && (!/^-?\d+$/.test(text) || Number.isSafeInteger(value)));
+  return isExact ? value : text;
 }

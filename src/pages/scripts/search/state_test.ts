@@ -4,6 +4,7 @@ import { QUERY_LIMITS } from "../../../data/query/filter.ts";
 import { matches } from "../../../sdk/data.ts";
 import {
   isWhole,
+  listUnread,
   NO_SEARCH,
   readPageNumber,
   readState,
@@ -62,6 +63,13 @@ describe("a fragment", () => {
     expect(readState(fragment, COLUMNS)).toEqual(NO_SEARCH);
   });
 
+  test("names the conditions that are not read", () => {
+    const read = ["title.eq.a", "note.null"];
+    const unread = ["nope.eq.1", "title", "done.contains.x", "meta.eq.1"];
+    const fragment = new URLSearchParams([...read, ...unread].map((text) => ["where", text]));
+    expect(listUnread(`#${fragment}`, COLUMNS)).toEqual(unread);
+  });
+
   test.each(["0", "-1", "1.5", "x", "99999999"])("page %s means the first page", (page) => {
     expect(readPageNumber(`#page=${page}`)).toBe(1);
   });
@@ -76,6 +84,18 @@ test.each([
   const conditions = [{ column: "note", operator, value }];
   const row = { id: "0190163d-8694-739b-aea5-966c26f8ad91", title: "a", note };
   expect(matches(row, toWhere({ ...NO_SEARCH, conditions }, COLUMNS))).toBe(found);
+});
+
+test.each([
+  { column: "count", value: "many" },
+  { column: "count", value: "9007199254740993" },
+  { column: "count", value: "1e999" },
+  { column: "done", value: "maybe" },
+])("$value in $column stays the text that was typed", ({ column, value }) => {
+  const conditions = [{ column, operator: "eq" as const, value }];
+  expect(toWhere({ ...NO_SEARCH, conditions }, COLUMNS)).toEqual({
+    and: [{ [column]: { eq: value } }],
+  });
 });
 
 describe("a text", () => {

@@ -8,8 +8,8 @@
 import { toLabelText } from "../../rows/row.ts";
 import { announce, element, findChosen, moveChoice } from "../dom.ts";
 import { isInputMethodKey } from "../input.ts";
-import { readQuery, SearchError } from "../search/pages.ts";
-import { NO_SEARCH, type SearchColumn, toParameters } from "../search/state.ts";
+import { readQuery, SearchError } from "./pages.ts";
+import { NO_SEARCH, type SearchColumn, toParameters } from "./state.ts";
 
 const MAX_OPTIONS = 20;
 const TYPING_MS = 200;
