@@ -207,7 +207,7 @@ test("a removed table is written to a file that the printed command imports", as
   expect(imported).toMatchObject({ code: 0 });
   expect(await rows()).toEqual([{ titel: "Milk" }]);
   expect(await rows(`${t0}2`)).toEqual([{ a: "A", to: null }]);
-  edit(mine, "{ $: { titel: t.string().required() } }");
+  edit(mine, "{ $3: { a: t.string() } }");
   expect(await dev(DROP)).toContain(
     "declare todos2 again, import dropped rows of todos first, and run",
   );

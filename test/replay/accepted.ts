@@ -74,6 +74,11 @@ export const ACCEPTED: readonly Accepted[] = [
       ),
   },
   {
+    why: "The palette finds *Sign out*",
+    explains: (difference) =>
+      onPages(/^\/console\/find(\?|$)/)(difference) && adds(">Sign out</bdi>")(difference),
+  },
+  {
     why: "the pages of actions isolate every value",
     explains: onPages(
       /^\/console\/(tables\/pages\/transfer|people\/[^/]+\/console-role|apps\/\w+\/people\/[^/]+\/revoke)$/,

@@ -7,13 +7,16 @@ import type { AdminDeps } from "./task.ts";
 /** A line for each remaining step, all optional. Defaults to the newest app without a key. */
 export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<string[]> {
   const { app, hasApps, hasAdministrator } = await readSetup(deps, slug);
-  const domain = deps.config.COOKIE_DOMAIN ?? "example.org";
+  const { COOKIE_DOMAIN: domain = "example.org", IDENTITY_URL } = deps.config;
+  // Pages have the scheme and the port of the sign-in, as those of dev.
+  const { protocol, port } = new URL(IDENTITY_URL ?? "https://id.example.org");
+  const toOrigin = (slug: string) => `${protocol}//${slug}.${domain}${port && `:${port}`}`;
   return [
     ...(hasApps ? [] : ["Next, create an app: rowhouse admin create-app <slug>"]),
     ...(app === undefined || app.hasTargets
       ? []
       : [
-          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${quoteForShell(app.slug)} --add-origin ${quoteForShell(`https://${app.slug}.${domain}`)}`,
+          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${quoteForShell(app.slug)} --add-origin ${quoteForShell(toOrigin(app.slug))}`,
         ]),
     ...(hasAdministrator
       ? []

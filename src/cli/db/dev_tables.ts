@@ -154,11 +154,12 @@ async function follow(project: Project, following: Following): Promise<PushSteps
     const why = open.flatMap(({ name }) => unfit.get(name) ?? []);
     if (open.length > 0) throw new UndecidedError(destination, { losses: open, why });
     const place = { folder: setting.folder, target: destination.target };
+    const dropped = losses.flatMap(({ table, column }) => (column === undefined ? [table] : []));
     for (const [name, lost] of Map.groupBy(losses, ({ table }) => table)) {
       const table = findTable(toDefinition(own), name);
       const columns = lost.flatMap(({ column }) => column ?? []);
       if (table === undefined || kept.has(name)) continue;
-      task.print(await keepRows(place, table, columns));
+      task.print(await keepRows(place, table, { columns, dropped }));
       kept.add(name);
     }
     await apply(project, changes, { following, own });

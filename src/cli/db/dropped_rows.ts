@@ -15,11 +15,14 @@ import { writeIgnore } from "./types.ts";
 
 export const DROPPED_FOLDER = join(HIDDEN_FOLDER, "dropped");
 
+/** What is dropped: columns of the table, or without them the table, with other tables. */
+type Dropped = { readonly columns: readonly string[]; readonly dropped: readonly string[] };
+
 /** Writes all rows of a table; returns the sentence that says where they are, and how to import them. */
 export async function keepRows(
   { folder, target }: { folder: string; target: Target },
   table: TableDefinition,
-  columns: readonly string[],
+  { columns, dropped }: Dropped,
 ): Promise<string> {
   const file = makeFile(folder);
   const opened = openSync(join(folder, file), "wx", 0o600);
@@ -37,11 +40,12 @@ export async function keepRows(
   const again = columns.map((name) => `${table.name}.${name}`).join(", ") || table.name;
   const unique = columns.length === 0 ? undefined : table.columns.find((each) => each.unique)?.name;
   const by = unique === undefined ? "" : ` --update-by ${quoteForShell(unique)}`;
-  const how = unique === undefined ? " as new rows, with new ids" : "";
+  const beside = columns.length === 0 ? "" : ", beside those that stay";
+  const how = unique === undefined ? ` as new rows, with new ids${beside}` : "";
   const preview = unique === undefined ? "" : ", start rowhouse dev with --preview filters,";
   const referenced = new Set(table.columns.flatMap((column) => column.table ?? []));
   referenced.delete(table.name);
-  const first = unique === undefined ? [...referenced].join(" and ") : "";
+  const first = dropped.filter((name) => referenced.has(name)).join(" and ");
   const command = `rowhouse data import ${quoteForShell(table.name)} ${quoteForShell(file)}${by}`;
   return `Wrote ${showCount(count, "row")} of ${table.name} to ${file}. To import them${how}, declare ${again} again${preview}${first && `, import dropped rows of ${first} first,`} and run ${command} --to dev`;
 }
