@@ -204,8 +204,10 @@ export const REASONS = {
   sameName: ({ table, column }: OfColumn) => `${table}.${column} already has this name`,
   columnExists: ({ table }: OfColumn, column: string) => `${table} already has a column ${column}`,
   indexName: ({ table }: OfColumn) => `an index of ${table} would get the name of another index`,
-  tableDeclared: (table: string) => `another app declares ${table}`,
-  columnDeclared: ({ table, column }: OfColumn) => `another app declares ${table}.${column}`,
+  // Also an app that no longer declares it: its use ends by rowhouse admin end-registration.
+  tableUsed: (table: string) => `another app uses ${table}, or has not ended its use`,
+  columnUsed: ({ table, column }: OfColumn) =>
+    `another app uses ${table}.${column}, or has not ended its use of ${table}`,
   referred: (reference: string) => `${reference} refers to it; drop ${reference} first`,
   noValue: ({ table, column }: OfColumn, value: string) =>
     `${table}.${column} has no value ${quote(value)}`,

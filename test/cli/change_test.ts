@@ -76,7 +76,7 @@ test("a change that the service rejects asks for no edit", async () => {
   await db("push", "--to", "staging");
   await staging.makeApp(defineSchema({ [name]: { titel: t.string().required() } }));
   const early = await db("rename", `${name}.titel`, "title", "--to", "staging", "--yes");
-  expect(early.err).toContain(`another app declares ${name}.titel`);
+  expect(early.err).toContain(`another app uses ${name}.titel`);
   expect(early.err).not.toContain("then run the command again");
 });
 

@@ -165,7 +165,7 @@ test("a column that another app declares is rejected without naming the app, and
   ]) {
     const rejected = await change(owner, request);
     expect(rejected.status).toBe(409);
-    expect(rejected.text).toContain(`another app declares ${name}.titel`);
+    expect(rejected.text).toContain(`another app uses ${name}.titel`);
     expect(rejected.text).not.toContain(sharing.slug);
   }
   expect(
@@ -329,7 +329,7 @@ test("a dropped table is deleted with its rows, its name is free, and a referenc
   expect((await service.call(app, `/v1/data/db/${name}`)).json).toMatchObject({ rows: [] });
   const other = await service.makeApp(defineSchema({ [name]: { title: t.number() } }));
   const rejected = await change(app, drop);
-  expect(rejected.text).toContain(`another app declares ${name}`);
+  expect(rejected.text).toContain(`another app uses ${name}`);
   expect(rejected.text).not.toContain(other.slug);
 });
 

@@ -278,7 +278,7 @@ function countIndexes(table: TableDefinition): number {
 }
 
 function findForeignTable(found: TableState) {
-  return isShared(found) ? REASONS.tableDeclared(found.name) : undefined;
+  return isShared(found) ? REASONS.tableUsed(found.name) : undefined;
 }
 
 function findReference(found: TableState, state: PushState) {
@@ -301,7 +301,7 @@ function findForeignUse({ uses, ownerAppId }: TableState, change: ColumnChange) 
     ({ appId, definition }) =>
       appId !== ownerAppId && definition.columns.some(({ name }) => name === change.column),
   );
-  return isUsed ? REASONS.columnDeclared(change) : undefined;
+  return isUsed ? REASONS.columnUsed(change) : undefined;
 }
 
 export function rejectChange(change: Change, reason: string): Problem {
