@@ -142,4 +142,28 @@ begin
 end
 $$;
 
-grant execute on function rowhouse.related_members to rowhouse_tenant;
+-- The text of each row from its columns and its members with related rows: null if either is. A
+-- reference without a row is the JSON null.
+create function rowhouse.join_members(found uuid[], texts text[], members text[]) returns text[]
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select array_agg(case when id is null then 'null' else '{' || text
+    || case when text = '' or member = '' then '' else ',' end || member || '}' end order by n)
+  from unnest(found, texts, members) with ordinality as listed (id, text, member, n)
+$$;
+
+-- The list of children of each of these many parents: the rows with the parent's number, and
+-- whether it has more. Null if the text of a row is.
+create function rowhouse.join_children(parents int4, owners int4[], texts text[], longer int4[])
+returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select array_agg(case when is_whole is not false then concat('{"rows":[', rows, '],"hasMore":',
+    case when n = any (longer) then 'true' else 'false' end, '}') end order by n)
+  from generate_series(1, parents) as listed (n)
+  left join (
+    select owner, string_agg(text, ',' order by position) as rows,
+      bool_and(text is not null) as is_whole
+    from unnest(owners, texts) with ordinality as children (owner, text, position) group by owner
+  ) as lists on owner = n
+$$;
+
+grant execute on function rowhouse.related_members, rowhouse.join_members, rowhouse.join_children
+  to rowhouse_tenant;

@@ -169,7 +169,7 @@ begin
       return rowhouse.reject_row(ids[1]);
     end if;
     members := members[:returned];
-    texts := rowhouse.join_members(texts[:returned], members);
+    texts := rowhouse.insert_members(texts[:returned], members);
     size := size + octet_length(array_to_string(members, ','));
   end if;
   tag := left(encode(sha256((select value from rowhouse.tag_seed where is_only)

@@ -121,7 +121,7 @@ begin
     raise exception 'too many rows' using errcode = 'RH022';
   end if;
   related := rowhouse.read_relation(app, entered.person, entered.terms, relation, '"id"', wanted);
-  return rowhouse.join_members(related.texts,
+  return rowhouse.insert_members(related.texts,
     rowhouse.find_related(app, proof, relation -> 'related', related.ids, related.refs));
 end
 $$;
@@ -147,15 +147,15 @@ begin
     rowhouse.render_order(columns, relation -> 'sort'));
   related := rowhouse.read_relation(app, entered.person, entered.terms, relation, '"ctid"',
     children.places);
-  return rowhouse.join_children(cardinality(wanted), children.owners,
-    rowhouse.join_members(related.texts,
+  return rowhouse.list_children(cardinality(wanted), children.owners,
+    rowhouse.insert_members(related.texts,
       rowhouse.find_related(app, proof, relation -> 'related', related.ids, related.refs)),
     children.longer);
 end
 $$;
 
 -- The text of each row with its members with related rows: null if it or they are too large.
-create function rowhouse.join_members(texts text[], members text[]) returns text[]
+create function rowhouse.insert_members(texts text[], members text[]) returns text[]
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return case when members is null then texts else array(
@@ -167,17 +167,18 @@ $$;
 
 -- The list of children of each of these many parents: the rows that the caller sees with the
 -- parent's number, and whether it has more. Null if the text of a row is.
-create function rowhouse.join_children(parents int4, owners int4[], texts text[], longer int4[])
+create function rowhouse.list_children(parents int4, owners int4[], texts text[], longer int4[])
 returns text[] language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
   return array(
     select case when is_whole then concat('{"rows":[', rows, '],"hasMore":',
       case when owner = any (longer) then 'true' else 'false' end, '}') end
     from (
-      select owner, string_agg(text, ',') filter (where text <> 'null') as rows,
+      select owner, string_agg(text, ',' order by n) filter (where text <> 'null') as rows,
         bool_and(text is not null) as is_whole
-      from (select * from unnest(owners, texts) as children (owner, text)
-        union all select n, 'null' from generate_series(1, parents) as listed (n)) as listed
+      from (select * from unnest(owners, texts) with ordinality as children (owner, text, n)
+        union all select parent, 'null', 0 from generate_series(1, parents) as listed (parent))
+        as listed
       group by owner
     ) as lists order by owner);
 end
@@ -185,5 +186,5 @@ $$;
 
 grant execute on function rowhouse.render_members, rowhouse.render_sizes,
   rowhouse.render_references, rowhouse.find_related,
-  rowhouse.read_relation, rowhouse.read_related, rowhouse.read_children, rowhouse.join_members,
-  rowhouse.join_children to rowhouse_tenant;
+  rowhouse.read_relation, rowhouse.read_related, rowhouse.read_children, rowhouse.insert_members,
+  rowhouse.list_children to rowhouse_tenant;

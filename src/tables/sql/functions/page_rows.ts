@@ -36,7 +36,7 @@ export function findRelated({ app, proof }: { app: string; proof: string }): str
       return rowhouse.reject_row("$ids"[1]);
     end if;
     "$members" := "$members"[:"$returned"];
-    "$texts" := rowhouse.join_members("$texts"[:"$returned"], "$members");
+    "$texts" := rowhouse.insert_members("$texts"[:"$returned"], "$members");
     "$size" := "$size" + octet_length(array_to_string("$members", ','));
   end if;`;
 }
