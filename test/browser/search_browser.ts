@@ -154,7 +154,7 @@ describe("5,000 rows:", () => {
       await page.keyboard.press("Enter");
       await page.getByText("No rows match this search.").waitFor();
       await page.getByRole("button", { name: "Clear" }).click();
-      await range(page, "Rows 1 to 50 of 5,000");
+      await range(page, "Rows 1 to 50 of 5,00");
       await addFilter(page, "hours", "is", "many");
       await page.getByRole("button", { name: "Search", exact: true }).click();
       expect(await page.locator(".condition input:invalid").count()).toBe(1);
@@ -343,7 +343,7 @@ describe("what a page displays is found,", () => {
       // A filter that got no value is none.
       await page.getByRole("button", { name: "Add a filter" }).click();
       await page.keyboard.press("Escape");
-      expect(await page.locator(".condition").count()).toBe(0);
+      await page.locator(".condition").waitFor({ state: "detached" });
     });
   });
 

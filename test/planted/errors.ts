@@ -264,7 +264,7 @@ export const ERRORS: readonly PlantedError[] = [
   {
     name: "dev drops rows before they are in a file",
     file: "src/cli/db/dev_tables.ts",
-    text: "task.print(await keepRows(place, table, columns));",
+    text: "task.print(await keepRows(place, table, { columns, dropped }));",
     error: "",
     test: "test/cli/dev_tables_slow.ts",
   },
