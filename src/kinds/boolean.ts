@@ -52,6 +52,6 @@ export const booleanField: FieldKind = {
   cell: "plain",
   search: {
     operators: ["eq", "neq"],
-    toValue: (text) => text === "true" || (text === "false" ? false : text),
+    toValue: (text) => (["true", "false"].includes(text) ? text === "true" : text),
   },
 };

@@ -340,7 +340,7 @@ describe("what a page displays is found,", () => {
       await page.locator("summary:focus", { hasText: "title contains first" }).waitFor();
       await page.getByRole("button", { name: "Clear" }).click();
       await page.locator(":focus[type=search]").waitFor();
-      // A filter that got no value is none.
+      // Closing a filter without a value removes it.
       await page.getByRole("button", { name: "Add a filter" }).click();
       await page.keyboard.press("Escape");
       await page.locator(".condition").waitFor({ state: "detached" });

@@ -56,6 +56,16 @@ test("the command that create-app suggests issues a key that can push, read and 
   expect(listed["keys"]).toMatchObject([{ scopes: [...APP_SCOPES] }]);
 });
 
+test("create-app suggests an origin with the scheme and the port of the sign-in", async () => {
+  const settings = {
+    COOKIE_DOMAIN: "rowhouse.localhost",
+    IDENTITY_URL: "http://id.rowhouse.localhost:8787",
+  };
+  await using local = await openAdmin(settings);
+  const { out } = await local.run("create-app", "near");
+  expect(out).toContain("set-origins near --add-origin http://near.rowhouse.localhost:8787\n");
+});
+
 test("set-origins adds, removes and replaces an app's targets, which apply to the pages", async () => {
   const slug = "placed";
   const at = (host: string, path = "") => `https://${host}.example.org${path}`;

@@ -77,7 +77,7 @@ type Page<Of extends Subject, Fields extends Inputs> = {
   next?: string;
 };
 
-/** The command. Without a name, there is none. */
+/** The command. Without a name, the action has no command. */
 type Command<Of extends Subject, Fields extends Inputs, Json extends Columns> = {
   command?: string;
   summary?: string;

@@ -36,7 +36,7 @@ end
 $$;
 
 -- For each row its members with related rows, such as "project":{…},"todos":{…}: null if the
--- related rows are too large; without relations, there are none. A relation has the name of the
+-- related rows are too large, and for pages without relations. A relation has the name of the
 -- member ("name"), and for a reference its number ("of"). "refs" has the references of each row.
 create function rowhouse.find_related(app uuid, proof bytea, relations jsonb, ids uuid[],
   refs uuid[]) returns text[]

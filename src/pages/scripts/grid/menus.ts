@@ -1,7 +1,7 @@
-/** The menus above the rows: closed by Escape and by a press elsewhere; on a narrow page, those of `#rarer` are below one button. @module */
+/** The menus above the rows. Escape, and a press or the focus elsewhere, close them. On a narrow page, one button shows those of `#rarer`. @module */
 import { makeButton } from "../dom.ts";
 
-const MENUS = "[data-tools] details.columns";
+const OPEN = "[data-tools] details.columns[open]";
 
 /** Adds the menu of the columns to the rarer tools. */
 export function startMenus(columns: HTMLElement): void {
@@ -16,18 +16,17 @@ export function startMenus(columns: HTMLElement): void {
   };
   more?.prepend(columns);
   more?.before(button);
-  document.addEventListener("pointerdown", ({ target }) => {
-    if (!(target instanceof Element)) return;
-    for (const menu of listOpen()) if (!menu.contains(target)) menu.open = false;
-    if (more?.contains(target) === false && target !== button) showMore(false);
-  });
-  document.addEventListener("focusin", ({ target }) => {
-    if (!(target instanceof Element)) return;
-    for (const menu of listOpen()) if (!menu.contains(target)) menu.open = false;
-  });
+  for (const name of ["pointerdown", "focusin"] as const)
+    document.addEventListener(name, ({ target }) => {
+      if (!(target instanceof Element)) return;
+      for (const menu of document.querySelectorAll<HTMLDetailsElement>(OPEN))
+        if (!menu.contains(target)) menu.open = false;
+      if (name === "pointerdown" && more?.contains(target) === false && target !== button)
+        showMore(false);
+    });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !(event.target instanceof Element)) return;
-    const menu = event.target.closest<HTMLDetailsElement>(`${MENUS}[open]`);
+    const menu = event.target.closest<HTMLDetailsElement>(OPEN);
     const isMore = menu === null && more?.contains(event.target) === true;
     if (menu === null && !isMore) return;
     event.preventDefault();
@@ -35,8 +34,4 @@ export function startMenus(columns: HTMLElement): void {
     else showMore(false);
     (menu?.querySelector("summary") ?? button).focus();
   });
-}
-
-function listOpen(): HTMLDetailsElement[] {
-  return [...document.querySelectorAll<HTMLDetailsElement>(`${MENUS}[open]`)];
 }

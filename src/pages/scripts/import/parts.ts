@@ -1,7 +1,7 @@
 /** The parts of the steps of an import: notices, buttons, numbers, and how the texts of a file are read. @module */
 
 import { ENCODINGS } from "../../../rows/mod.ts";
-import { inDigits } from "../../../std/count.ts";
+import { inDigits, showCount } from "../../../std/count.ts";
 import { element } from "../dom.ts";
 import type { ChosenFile } from "./file.ts";
 
@@ -65,7 +65,7 @@ export function toItems(lines: readonly string[]): HTMLElement[] {
 }
 
 export function count(number: number, singular: string, plural = `${singular}s`): string {
-  return `${inDigits(number)} ${number === 1 ? singular : plural}`;
+  return showCount(inDigits(number), singular, plural);
 }
 
 type Progress = {

@@ -187,7 +187,7 @@ function makeChip(
     renewSummary();
     if (isValid(chip) && partsOf(chip).value?.value !== "") apply();
   });
-  // A filter that got no value is none.
+  // Closing a filter without a value removes it.
   menu.addEventListener("toggle", () => {
     if (!menu.open && !isValid(chip) && partsOf(chip).value?.value === "") chip.remove();
   });

@@ -205,7 +205,7 @@ function listTests(text: string, columns: readonly SearchColumn[]): object[] {
   return [...own, ...labels];
 }
 
-/** A text that the kind cannot hold exactly stays a text: the endpoint says why it is none of its values. */
+/** A text that is no exact value of the kind stays as typed, so that the endpoint explains the error. */
 function readValue(kind: Kind | undefined, text: string): string | number | boolean {
   const value = (kind && FIELDS[kind].search.toValue)?.(text) ?? text;
   const isExact =
