@@ -184,7 +184,9 @@ function renderFrame({ me, entry, title, crumbs = [], actions, beside, tabs, bod
                   ))}
                 </p>
               )}
-              <h1>{title}</h1>
+              <h1>
+                <bdi>{title}</bdi>
+              </h1>
             </div>
             {actions !== undefined && <div class="head-actions">{actions}</div>}
           </header>

@@ -27,7 +27,7 @@ describe("the fields of a row:", () => {
     }));
     projects = (await pages.addRows(names, "projects")).map(({ id }) => id);
     await pages.addRows([
-      { title: "Milk", project: projects[2] },
+      { title: "Milk", project: projects[2], due_at: "2026-11-21T18:30:05Z" },
       { title: "Tea", project: projects[2] },
       { title: "Salt", project: projects[3] },
     ]);
@@ -86,10 +86,13 @@ describe("the fields of a row:", () => {
     });
   });
 
-  test("a row links to the rows that reference it", async () => {
+  test("a row has its label as its title, and the newest rows that reference it with another value", async () => {
     await pages.open(`projects/rows/${projects[2]}`, async (page) => {
-      expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
+      const rows = page.locator(".referring tbody tr");
+      expect(await rows.locator("a").allTextContents()).toEqual(["Tea", "Milk"]);
+      await rows.nth(1).locator("time[datetime^='2026-11-21']").waitFor();
       await page.getByRole("link", { name: "Tea" }).press("Enter");
+      await page.getByRole("heading", { name: "Tea", exact: true }).waitFor();
       await page.getByRole("link", { name: "Open Project 3." }).press("Enter");
       await page.getByRole("link", { name: "Milk" }).waitFor();
     });
@@ -99,8 +102,9 @@ describe("the fields of a row:", () => {
     const titles = Array.from({ length: 30 }, (_, place) => `Todo ${place + 1}`);
     await pages.addRows(titles.map((title) => ({ title, project: projects[4] })));
     const showAll = async (page: Page) => {
-      expect(await page.locator(".referrers li a").allTextContents()).toEqual(titles.slice(0, 10));
-      await page.getByRole("link", { name: "show all rows of todos.project" }).press("Enter");
+      const newest = titles.slice(-10).toReversed();
+      expect(await page.locator(".referring a").allTextContents()).toEqual(newest);
+      await page.getByRole("link", { name: "All 30 of todos.project" }).press("Enter");
       await page.locator("[data-range]", { hasText: "Rows 1 to 30 of 30 found" }).waitFor();
       expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual(titles);
       expect(page.url()).toContain("#where=project.eq.");
@@ -119,9 +123,10 @@ describe("the fields of a row:", () => {
       await page.locator("tbody td").nth(1).focus();
       await page.keyboard.press("Shift+Enter");
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Choose due_at in UTC").fill("2026-11-21T18:30:05");
+      await dialog.getByRole("button", { name: "Choose due_at in UTC" }).waitFor();
+      await dialog.locator(".calendar").fill("2026-11-21T18:31:05");
       expect(await dialog.locator('[id="value.due_at"]').inputValue()).toBe(
-        "2026-11-21 18:30:05 UTC",
+        "2026-11-21 18:31:05 UTC",
       );
       await dialog.locator('[id="value.meta"]').fill('{"a": ');
       await dialog.locator(".json-issue", { hasText: "Invalid JSON" }).waitFor();
@@ -130,7 +135,7 @@ describe("the fields of a row:", () => {
       await dialog.getByRole("button", { name: "Save" }).click();
       await page.locator("#save-state", { hasText: "Saved" }).waitFor();
       expect(await firstTodo()).toMatchObject({
-        due_at: "2026-11-21T18:30:05+00:00",
+        due_at: "2026-11-21T18:31:05+00:00",
         meta: { a: 1 },
       });
     });

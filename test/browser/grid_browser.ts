@@ -237,6 +237,40 @@ test("text typed on a row's page survives the end of the session", async () => {
   });
 });
 
+test("a row in the drawer has an address: next and previous change it, a reload opens it, Back closes it", async () => {
+  await openGrid(TITLES, { viewport: { width: 1280, height: 600 } }, async (page) => {
+    const scrolled = () => page.locator(".sheet-tight").evaluate((frame) => frame.scrollTop);
+    const dialog = (name: string) => page.getByRole("dialog", { name, exact: true });
+    const ids = (await pages.listRows()).map(({ id }) => id);
+    await cell(page, 40, "title").focus();
+    const top = await scrolled();
+    await keys(page, "Shift+Enter");
+    await dialog("row 41.").getByRole("button", { name: "Next row" }).click();
+    await dialog("row 42.").getByRole("button", { name: "Previous row" }).click();
+    await dialog("row 41.").getByRole("button", { name: "Previous row" }).click();
+    await dialog("row 40.").waitFor();
+    expect(page.url()).toEndWith(`#row=${ids[39]}`);
+    await page.goBack();
+    await dialog("row 40.").waitFor({ state: "detached" });
+    expect([top > 0, await scrolled(), await place(page)]).toEqual([true, top, [39, 1]]);
+    await page.goForward();
+    page.once("dialog", (question) => void question.dismiss());
+    await dialog("row 40.").locator('[id="value.note"]').fill("typed");
+    await page.goBack();
+    await page.waitForURL("**#row=*");
+    expect(await control(page, "note").inputValue()).toBe("typed");
+    page.once("dialog", (question) => void question.accept());
+    await page.reload();
+    await dialog("row 40.").waitFor();
+    await keys(page, "Escape");
+    await dialog("row 40.").waitFor({ state: "detached" });
+    await page.waitForURL(({ hash }) => hash === "");
+    const box = async (row: number) => (await cell(page, row, "title").boundingBox())?.x;
+    await cell(page, 1, "title").focus();
+    expect(await box(1)).toBe(await box(0));
+  });
+});
+
 test("the drawer has the caret after its first value and a visible Save, and a deletion has Cancel", async () => {
   await openGrid(["Milk"], { viewport: { width: 1280, height: 600 } }, async (page) => {
     await cell(page, 0, "title").focus();

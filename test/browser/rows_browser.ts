@@ -119,7 +119,7 @@ test("a row is duplicated from its drawer", async () => {
   await context.close();
 });
 
-test("a click on a reference edits the cell, and the arrow next to it opens the row", async () => {
+test("a click on a reference edits the cell, and the arrow next to it opens the row over the rows", async () => {
   const json = { name: "House" };
   const made = await pages.call("/v1/data/db/projects", { method: "POST", json });
   await addRow({ title: "Milk", project: (made.json as { id: string }).id });
@@ -133,7 +133,11 @@ test("a click on a reference edits the cell, and the arrow next to it opens the 
   expect(page.url()).toEndWith("/tables/todos");
   await page.keyboard.press("Escape");
   await reference.getByRole("link", { name: "Open row" }).click();
-  await page.waitForURL("**/tables/projects/rows/*");
+  await page.getByRole("dialog", { name: "House" }).waitFor();
+  await field(page, "name").fill("Garden");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await reference.getByText("Garden").waitFor();
+  expect(page.url()).toEndWith("/tables/todos");
   await context.close();
 });
 

@@ -115,7 +115,7 @@ describe("the page of a row", () => {
   test("the first rows of each list are displayed, with a link to all of them", async () => {
     const { text } = await open("projects", ids.garden);
     const lists = readLists(text);
-    expect(lists.get("todos.project")?.texts).toEqual(TITLES.slice(0, 10));
+    expect(lists.get("todos.project")?.texts).toEqual(TITLES.slice(-10).toReversed());
     expect(lists.get("todos.project")?.more).toBe(
       `${rowsOf("todos")}#where=project.eq.${ids.garden}`,
     );
@@ -126,9 +126,9 @@ describe("the page of a row", () => {
     expect(lists.get("projects.parent")?.texts).toEqual(["Home"]);
     expect(lists.get("points.project")?.texts).toEqual([]);
     expect(text).not.toContain("<b>");
-    expect(text).toContain(`<a href="${rowsOf("todos")}/rows/${ids.first}" title="${ids.first}">`);
+    expect(text).toContain(`>All ${TITLES.length} of <bdi>todos.project`);
     // A selection prefers the column with the name of this table.
-    expect(text.match(/>Show all rows of <bdi>owner\.project/g)).toHaveLength(1);
+    expect(text.match(/>All rows of <bdi>owner\.project/g)).toHaveLength(1);
   });
 
   test("a row without a text is displayed by its id, and a row without others has empty lists", async () => {
@@ -147,8 +147,8 @@ describe("the page of a row", () => {
       ["points", ids.point],
     ] as const)
       expect([table, await countCalls(table, id)]).toEqual([table, 2]);
-    // Five relations, of which two have the same name.
-    expect(await countCalls("projects", ids.garden)).toBe(3);
+    // Five relations, of which two have the same name, and the number of rows of a long list.
+    expect(await countCalls("projects", ids.garden)).toBe(4);
   });
 
   test("a list that is rejected leaves a link to its rows", async () => {
@@ -160,7 +160,7 @@ describe("the page of a row", () => {
     expect(page.status).toBe(200);
     expect(page.text).not.toContain("x".repeat(61));
     expect(page.text).toContain(
-      `#where=project.eq.${huge}">Show all rows of <bdi>todos.project</bdi></a>`,
+      `#where=project.eq.${huge}">All rows of <bdi>todos.project</bdi></a>`,
     );
     expect(readLists(page.text).get("todos.former")?.texts).toEqual([]);
   });
@@ -175,7 +175,7 @@ function readLists(text: string): Map<string, Shown> {
     sections.map(([, name = "", section = ""]): [string, Shown] => [
       name,
       {
-        texts: [...section.matchAll(/<li>(.*?)<\/li>/gs)].map(([, item = ""]) =>
+        texts: [...section.matchAll(/<td>(<a.*?<\/a>)/gs)].map(([, item = ""]) =>
           textOf({ text: item }).trim(),
         ),
         more: /<a href="([^"]+#where=[^"]+)"/.exec(section)?.[1]?.replaceAll("&amp;", "&"),

@@ -6,6 +6,7 @@ import {
   redirect,
   renderCell,
   renderForm,
+  toLabel,
   toRowPath,
   withPlace,
 } from "../../pages/mod.ts";
@@ -67,7 +68,7 @@ export async function handleRowDeletion(
     cancel: renderCancel(withPlace(path, position), tone),
   });
   return respondWithRowsPage(table, {
-    title: `Delete row ${shortenId(row.id)}`,
+    title: `Delete ${toLabel(table.definition, row) ?? `row ${shortenId(row.id)}`}`,
     body: [problem && renderRejection(problem), form],
     status: problem?.status ?? 200,
   });

@@ -20,6 +20,7 @@ import {
   TEXTS,
   type TypedValue,
   toBody,
+  toLabel,
   toRowPath,
   toState,
   withLineEnds,
@@ -179,7 +180,7 @@ async function respondWithForm(
     duplicate: withPlace(`${table.path}/new`, position, { like: row.id }),
   });
   return respondWithRowsPage(table, {
-    title: `Row ${shortenId(row.id)}`,
+    title: toRowTitle(table, row),
     body: [
       isOutdated && renderConflict([...changed.keys()]),
       issues && renderIssues("Nothing was stored.", issues),
@@ -191,6 +192,11 @@ async function respondWithForm(
     status: isOutdated ? 412 : (problem?.status ?? 200),
     script: "rows_page",
   });
+}
+
+/** The label of a row; without one, its id. */
+export function toRowTitle({ definition }: RowsTable, row: Row): string {
+  return toLabel(definition, row) ?? `Row ${shortenId(row.id)}`;
 }
 
 /** Columns that another user has changed since the form was opened, with their stored values. */

@@ -2,9 +2,9 @@
 /** The form of a new or existing row: fields and their errors. @module */
 
 import {
-  findLabelColumn,
   type Html,
   type Labels,
+  listFinders,
   type Part,
   type RowField,
   renderRowField,
@@ -100,7 +100,7 @@ function toTarget(
 function toPicked(table: RowsTable, { table: name = "" }: NamedColumn) {
   const target = name === "" ? undefined : findTable(table, name);
   const path = `${toAppPath(table.slug)}/data/${encodeURIComponent(name)}`;
-  return target && { path, label: findLabelColumn(target)?.name };
+  return target && { path, finders: listFinders(target) };
 }
 
 type RowForm = {

@@ -8,9 +8,9 @@
 import { readParameters } from "../../http/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import {
-  findLabelColumn,
   type GridTable,
   type Html,
+  listFinders,
   type Part,
   redirect,
   renderNotice,
@@ -90,7 +90,7 @@ function toGridTable(table: RowsTable): GridTable {
   const names = new Set(columns.flatMap((column) => column.table ?? []));
   const targets = [...names].map((name) => {
     const target = findTable(table, name);
-    return [name, (target && findLabelColumn(target)?.name) ?? null] as const;
+    return [name, target === undefined ? [] : listFinders(target)] as const;
   });
   return {
     ...{ table: table.table, columns, path: table.path, tables: table.tables },

@@ -7,18 +7,22 @@
  */
 
 import { MAX_RELATIONS } from "../../data/mod.ts";
-import { shortenId } from "../../kinds/mod.ts";
+import { FIELDS, shortenId } from "../../kinds/mod.ts";
 import {
   findLabelColumn,
   type Html,
   type Labels,
   type Part,
   type Row,
+  readRow,
+  renderCell,
   toLabel,
   toRowPath,
 } from "../../pages/mod.ts";
-import type { TableDefinition } from "../../schema/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { inDigits } from "../../std/count.ts";
 import { isObject, tryParseJson } from "../../std/json.ts";
+import { splitList, splitObject } from "../../std/json_text.ts";
 import { mapBounded } from "../../std/map_bounded.ts";
 import type { Visit } from "../enter.tsx";
 import { toRowsPath } from "../paths.ts";
@@ -32,8 +36,12 @@ const MAX_LISTED = 10;
 const MAX_CALLS = 4;
 
 type Referrer = ReturnType<typeof listReferrers>[number];
-type RelatedRow = { readonly id: string; readonly label: string | undefined };
-type ReferringRows = { readonly rows: readonly RelatedRow[]; readonly hasMore: boolean };
+type ReferringRows = {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+  /** The number of all rows, if it is known. */
+  readonly count?: number | undefined;
+};
 
 export type RelatedRows = {
   /** The labels of referenced rows. */
@@ -77,15 +85,30 @@ function listReferences(table: RowsTable, row: Row): Relation[] {
 }
 
 function listChildren(table: RowsTable): Relation[] {
-  const columns = new Set(table.definition.columns.map(({ name }) => name));
+  const names = new Set(table.definition.columns.map(({ name }) => name));
   return listReferrers(table).flatMap((found) => {
     const { name } = found.referrer;
     // A selection prefers the column.
-    if (columns.has(name)) return [];
-    const label = findLabelColumn(found.referrer);
-    const text = `${name}!${found.column.name}(${["id", label?.name].filter((part) => part !== undefined).join(",")})`;
+    if (names.has(name)) return [];
+    const shown = listShown(found).map((column) => column.name);
+    const text = `${name}!${found.column.name}(${["id", ...shown].join(",")})`;
     return [{ name, text, target: found.referrer, referrer: found }];
   });
+}
+
+/** Too large, or only an id. */
+const UNSHOWN: readonly string[] = ["json", "reference"];
+
+/** The label of a referring row, and the first other value. */
+function listShown({ referrer, column }: Referrer): NamedColumn[] {
+  const label = findLabelColumn(referrer);
+  const other = referrer.columns.find(
+    (candidate) =>
+      candidate !== label &&
+      candidate !== column &&
+      !UNSHOWN.includes(FIELDS[candidate.kind].control),
+  );
+  return [label, other].filter((shown) => shown !== undefined);
 }
 
 /** A selection has a limited number of relations, each with its own name. Few selections: those with the most equal names first. */
@@ -110,38 +133,57 @@ async function readGroup(
   { appId, table }: RowsTable,
   { row, group }: Group,
 ): Promise<RelatedRows> {
+  const children = group.flatMap(({ name, referrer }) => (referrer === undefined ? [] : [name]));
   const query = new URLSearchParams({
     ...{ id: `eq.${row.id}`, limit: "1", select: group.map(({ text }) => text).join(",") },
+    // The newest first.
     ...Object.fromEntries(
-      group
-        .filter(({ referrer }) => referrer !== undefined)
-        .map(({ name }) => [`${name}.limit`, `${MAX_LISTED}`]),
+      children.flatMap((name) => [
+        [`${name}.limit`, `${MAX_LISTED}`],
+        [`${name}.order`, "id.desc"],
+      ]),
     ),
   });
   const text = await callRows(visit, { appId, path: `${table}?${query}` }).then(
     (response) => response.text,
     (error) => void toRejection(error),
   );
-  const page = tryParseJson(text ?? "");
-  const found = isObject(page) && Array.isArray(page["rows"]) ? page["rows"][0] : undefined;
+  const [first = "{}"] = splitList(splitObject(text ?? "{}").get("rows") ?? "[]");
+  const members = splitObject(first);
   const labels = new Map<string, string>();
   const referring = new Map<Referrer["column"], ReferringRows>();
-  for (const { name, target, referrer } of isObject(found) ? group : []) {
-    const value = found[name];
-    if (!isObject(value)) continue;
-    const { rows, hasMore } = value;
-    const toRow = (related: unknown) => toRelatedRow(target, related);
-    if (referrer !== undefined && Array.isArray(rows))
-      referring.set(referrer.column, { rows: rows.flatMap(toRow), hasMore: hasMore === true });
-    else for (const { id, label } of toRow(value)) if (label !== undefined) labels.set(id, label);
+  for (const { name, target, referrer } of group) {
+    const member = members.get(name) ?? "null";
+    if (member === "null") continue;
+    if (referrer !== undefined) {
+      referring.set(referrer.column, await readReferring(visit, { appId, referrer, row, member }));
+      continue;
+    }
+    const related = readRow(member);
+    const label = toLabel(target, related);
+    if (label !== undefined) labels.set(related.id, label);
   }
   return { labels, referring };
 }
 
-function toRelatedRow(definition: TableDefinition, related: unknown): RelatedRow[] {
-  return isObject(related) && typeof related["id"] === "string"
-    ? [{ id: related["id"], label: toLabel(definition, related) }]
-    : [];
+type Member = { appId: string; referrer: Referrer; row: Row; member: string };
+
+async function readReferring(
+  visit: Visit,
+  { appId, referrer: { referrer, column }, row, member }: Member,
+): Promise<ReferringRows> {
+  const list = splitObject(member);
+  const rows = splitList(list.get("rows") ?? "[]").map(readRow);
+  if (list.get("hasMore") !== "true") return { rows, hasMore: false };
+  const query = new URLSearchParams({ [column.name]: `eq.${row.id}`, limit: "1", select: "id" });
+  const headers = { prefer: "count=exact" };
+  // Without the count, the link says "all".
+  const body = await callRows(visit, { appId, path: `${referrer.name}?${query}`, headers }).then(
+    ({ text }) => tryParseJson(text),
+    (error) => void toRejection(error),
+  );
+  const count = isObject(body) ? body["count"] : undefined;
+  return { rows, hasMore: true, count: typeof count === "number" ? count : undefined };
 }
 
 /** The rows that reference a row, by column. */
@@ -151,49 +193,71 @@ export function renderReferrers(table: RowsTable, row: Row, { referring }: Relat
   return (
     <div class="field referrers">
       <h2>Referenced by</h2>
-      {referrers.map((found) => {
-        const path = toRowsPath(table.slug, found.referrer.name);
-        const first = referring.get(found.column);
-        return renderRows({ ...found, path, id: row.id }, first);
-      })}
+      {referrers.map((found) =>
+        renderReferring(found, { table, id: row.id, ...referring.get(found.column) }),
+      )}
     </div>
   );
 }
 
-type ReferrerList = Referrer & Readonly<Record<"path" | "id", string>>;
-
 /** Without the first rows, which could not be read, it is a link to all of them. */
-function renderRows({ referrer, column, path, id }: ReferrerList, first?: ReferringRows): Html {
-  const { rows = [], hasMore = true } = first ?? {};
+function renderReferring(
+  found: Referrer,
+  {
+    table,
+    id,
+    rows = [],
+    hasMore = true,
+    count,
+  }: Partial<ReferringRows> & { table: RowsTable; id: string },
+): Html {
+  const { referrer, column } = found;
   const name = `${referrer.name}.${column.name}`;
+  const path = toRowsPath(table.slug, referrer.name);
+  const label = findLabelColumn(referrer);
+  const columns = listShown(found);
+  const others = columns.filter((shown) => shown !== label);
+  const all = count === undefined ? "rows" : inDigits(count);
   return (
     <section aria-label={`Rows of ${name}`}>
       <h3>
         <bdi>{name}</bdi>
       </h3>
-      {rows.length === 0 ? (
-        !hasMore && <p class="quiet">No rows</p>
-      ) : (
-        <ul>
-          {rows.map((row) => (
-            <li>
-              <a href={toRowPath(path, row.id)} title={row.id}>
-                {row.label === undefined ? (
-                  <span class="mono">{shortenId(row.id)}</span>
-                ) : (
-                  <bdi>{row.label}</bdi>
-                )}
-              </a>
-            </li>
-          ))}
-        </ul>
+      {rows.length === 0 && !hasMore && <p class="quiet">No rows</p>}
+      {rows.length > 0 && (
+        <table class="referring" aria-label={`Newest rows of ${name}`}>
+          <thead>
+            <tr>
+              <th scope="col">{label?.name ?? "id"}</th>
+              {others.map((other) => (
+                <th scope="col">{other.name}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((referring) => (
+              <tr>
+                <td>
+                  <a href={toRowPath(path, referring.id)} title={referring.id} data-row-link>
+                    {renderName(toLabel(referrer, referring), referring.id)}
+                  </a>
+                </td>
+                {others.map((other) => renderCell(other, referring, { tables: table.tables }))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
       {hasMore && (
         <a href={`${path}#where=${column.name}.eq.${id}`}>
-          {rows.length > 0 && "And more: "}
-          {rows.length > 0 ? "show" : "Show"} all rows of <bdi>{name}</bdi>
+          All {all} of <bdi>{name}</bdi>
         </a>
       )}
     </section>
   );
+}
+
+/** The label of a row, or its id. */
+function renderName(label: string | undefined, id: string): Html {
+  return label === undefined ? <span class="mono">{shortenId(id)}</span> : <bdi>{label}</bdi>;
 }

@@ -185,7 +185,12 @@ function renderReference(id: string, { column: { table = "" }, tables, labels }:
   return (
     <>
       {name}
-      <a class="cell-link" href={path} aria-label={`Open row ${shortenId(id)} of ${table}`}>
+      <a
+        class="cell-link"
+        href={path}
+        data-peek={`${table}/${id}`}
+        aria-label={`Open row ${shortenId(id)} of ${table}`}
+      >
         ↗
       </a>
     </>

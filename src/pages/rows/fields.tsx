@@ -20,8 +20,8 @@ export type RowField = {
   issues: readonly string[];
   /** The value that another user has stored since the form was opened. */
   now?: string | undefined;
-  /** The rows of the referenced table, and the column with their labels. */
-  picked?: { path: string; label: string | undefined } | undefined;
+  /** The rows of the referenced table, and the columns by which they are found, beginning with their label. */
+  picked?: { path: string; finders: readonly string[] } | undefined;
   /** The address and the label of the referenced row. */
   target?: { path: string; label: string | undefined } | undefined;
   /** Whether the value is too large for a form. */
@@ -143,7 +143,7 @@ function renderReference({ field, text, common }: Control): Html {
       type="text"
       {...common}
       data-pick={picked?.path}
-      data-pick-label={picked && (picked.label ?? "id")}
+      data-pick-by={picked?.finders.join(" ")}
       value={text}
     />
   );

@@ -15,8 +15,8 @@ export type GridTable = {
   readonly tables: string;
   /** The address of the app's data endpoints for scripts. */
   readonly api: string;
-  /** The column with the labels of each referenced table; `null` without one. */
-  readonly targets: Readonly<Record<string, string | null>>;
+  /** The columns by which rows of each referenced table are found, beginning with their label. */
+  readonly targets: Readonly<Record<string, readonly string[]>>;
   /** Whether the history can restore deleted rows. */
   readonly hasHistory: boolean;
 };

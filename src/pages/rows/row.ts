@@ -43,6 +43,21 @@ export function findLabelColumn({
   return texts.find(({ unique }) => unique) ?? texts[0] ?? addresses.find(({ unique }) => unique);
 }
 
+/**
+ * The columns by which a row is found, beginning with its label: beside a unique text, such as a number, the first required text,
+ * such as a name; beside a name, a unique address.
+ */
+export function listFinders({ columns }: Pick<TableDefinition, "columns">): string[] {
+  const label = findLabelColumn({ columns });
+  if (label === undefined) return [];
+  const other = columns.find(({ name, kind, unique, required }) => {
+    const { isFreeText, cell } = FIELDS[kind];
+    if (name === label.name) return false;
+    return label.unique ? required && isFreeText === true : unique && cell === "link";
+  });
+  return [label, ...(other === undefined ? [] : [other])].map(({ name }) => name);
+}
+
 export function toLabel(
   definition: Pick<TableDefinition, "columns"> | undefined,
   row: Readonly<Record<string, unknown>>,

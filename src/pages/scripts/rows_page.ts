@@ -25,6 +25,7 @@ import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/
 import { startExport } from "./grid/export.ts";
 import { startLive } from "./grid/live.ts";
 import { startMenus } from "./grid/menus.ts";
+import { followOpened, openRow } from "./grid/opened_row.ts";
 import { handleRangeKey, startRange } from "./grid/range.ts";
 import {
   addLast,
@@ -32,7 +33,6 @@ import {
   findPager,
   openRows,
   readFirst,
-  renewRow,
   renewRows,
   showTotal,
   startRows,
@@ -56,7 +56,7 @@ import { pressSaveAction } from "./save_state.ts";
 const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
   Enter: (cell) => void editInCell(cell),
   F2: (cell) => void editInCell(cell),
-  "Shift+Enter": (cell) => openRow(cell),
+  "Shift+Enter": (cell) => openRow(rowIdOf(cell), renew),
   "Control+Backspace": storeNull,
   Delete: (cell) => askToDelete(cell),
   "Control+z": undoLast,
@@ -102,9 +102,11 @@ function startTable(): void {
     if (cell !== null) void editInCell(cell);
   });
   addEventListener("popstate", () => {
+    if (followOpened(renew)) return;
     open(location.href, { isBack: true });
     explainUnread();
   });
+  followOpened(renew);
 }
 
 /** The rows are shown first. */
@@ -183,7 +185,10 @@ function onClick(event: MouseEvent): void {
   } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPosition(cell));
   else if (cell !== null && link?.matches("[data-edit]")) {
     event.preventDefault();
-    openRow(cell);
+    openRow(rowIdOf(cell), renew);
+  } else if (cell !== null && link?.dataset["peek"] !== undefined) {
+    event.preventDefault();
+    openRow(link.dataset["peek"], renew);
   } else if (cell !== null && link?.matches("[data-delete]")) {
     event.preventDefault();
     askToDelete(cell);
@@ -198,19 +203,7 @@ function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
 
 /** A cell without a field, such as the id, opens the whole row. */
 async function editInCell(cell: HTMLTableCellElement): Promise<void> {
-  if (!(await openCell(cell))) openRow(cell);
-}
-
-function openRow(cell: HTMLTableCellElement): void {
-  const url = cell.closest("tr")?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
-  if (url === undefined) return;
-  const position = readPosition(cell);
-  const onDone = () =>
-    void renewRow(rowIdOf(cell)).then(() => {
-      const grid = findGrid();
-      if (grid !== null) focusCell(grid, position);
-    });
-  void openFormDialog({ url, done: "Saved", onDone });
+  if (!(await openCell(cell))) openRow(rowIdOf(cell), renew);
 }
 
 function askToDelete(cell: HTMLTableCellElement): void {

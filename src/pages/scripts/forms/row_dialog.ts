@@ -7,7 +7,7 @@
 
 import { startCopyButtons } from "../copy.ts";
 import { explainSilence, SIGNED_OUT } from "../data.ts";
-import { element, type PageResponse, requestPage } from "../dom.ts";
+import { element, makeButton, type PageResponse, requestPage } from "../dom.ts";
 import { hideSaveState, showNotSaved, showSaved } from "../save_state.ts";
 import { addReferencePicker } from "../search/picker.ts";
 
@@ -20,35 +20,72 @@ type FormDialog = {
   /** The message after the form was accepted. */
   done: string;
   onDone: () => void;
+  onClose?: () => void;
+  /** Whether the form is still to be shown when its page has arrived. */
+  isWanted?: () => boolean;
+  /** The forms before and after this one: whether there is one, and the page that has it, which is then shown. */
+  beside?: { has: (step: 1 | -1) => boolean; move: (step: 1 | -1) => string };
 };
+
+/** Asks whether to discard changes; set while a dialog is open. */
+let leave: (() => boolean) | undefined;
+
+/** Closes the open dialog. Returns whether none is open. */
+export function closeFormDialog(): boolean {
+  return leave?.() ?? true;
+}
 
 /** Opens the form of a page in a dialog; opens the page itself if it has no form. */
 export async function openFormDialog(options: FormDialog): Promise<void> {
-  const { url, done, onDone } = options;
+  const { url, done, onDone, onClose, isWanted, beside } = options;
   hideSaveState();
   const run = () => void openFormDialog(options);
   const response = await requestPage(url).catch(() => undefined);
+  if (isWanted?.() === false) return;
   if (response === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
   const dialog = element("dialog", { class: "drawer" });
   if (!fill(dialog, response.page)) return location.assign(url);
-  const first = toState(dialog);
-  const leave = () => {
-    if (toState(dialog) === first || confirm("Discard unsaved changes?")) dialog.close();
+  let first = toState(dialog);
+  const isLeft = () => toState(dialog) === first || confirm("Discard unsaved changes?");
+  leave = () => {
+    if (!isLeft()) return false;
+    dialog.close();
+    return true;
   };
+  const showBeside = () => {
+    if (beside !== undefined) dialog.prepend(makeBeside(beside.has, (step) => void move(step)));
+  };
+  const move = async (step: 1 | -1) => {
+    if (beside?.has(step) !== true || !isLeft()) return;
+    const to = beside.move(step);
+    const next = await requestPage(to).catch(() => undefined);
+    if (!dialog.open) return;
+    if (next === undefined || !fill(dialog, next.page)) return location.assign(to);
+    first = toState(dialog);
+    showBeside();
+    const button = dialog.querySelector<HTMLElement>(`[data-step="${step}"]:not([disabled])`);
+    (button ?? dialog.querySelector("h2"))?.focus();
+  };
+  showBeside();
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
-    leave();
+    leave?.();
   });
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    leave = undefined;
+    dialog.remove();
+    onClose?.();
+  });
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
     const isCancel = event.target instanceof Element && event.target.closest(".action-buttons > a");
     if (isCancel) event.preventDefault();
-    if (isCancel || event.target === dialog) leave();
+    if (isCancel || event.target === dialog) leave?.();
   });
   dialog.addEventListener("submit", (event) => {
     event.preventDefault();
     void send(event).then((stored) => {
+      showBeside();
       if (!stored) return;
       dialog.close();
       showSaved(done);
@@ -58,6 +95,16 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   document.querySelector("main")?.append(dialog);
   dialog.showModal();
   focusFirst(dialog);
+}
+
+function makeBeside(has: (step: 1 | -1) => boolean, move: (step: 1 | -1) => void): HTMLElement {
+  const make = (name: string, sign: string, step: 1 | -1) =>
+    makeButton(sign, () => move(step), {
+      ...{ "aria-label": name, title: name, "data-step": String(step) },
+      ...(has(step) ? {} : { disabled: "" }),
+    });
+  const buttons = [make("Previous row", "↑", -1), make("Next row", "↓", 1)];
+  return element("div", { class: "beside-rows" }, ...buttons);
 }
 
 /** Focuses the first field with the caret at its end; in a form that deletes, focuses Cancel. */
@@ -167,14 +214,16 @@ export function addFieldHelp(form: HTMLFormElement): void {
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.\d+)? ?(?:UTC|Z)$/;
 
-/** Adds a calendar that fills in a time. The user can also type the time, with any offset. */
+/** Adds a button with a calendar that fills in a time. The user can also type the time, with any offset. */
 function addCalendar(field: HTMLInputElement): void {
   const name = field.name.replace(/^value\./, "");
   const calendar = element("input", {
-    type: "datetime-local",
-    step: "1",
-    class: "calendar",
-    "aria-label": `Choose ${name} in UTC`,
+    ...{ type: "datetime-local", step: "1", class: "calendar", tabindex: "-1" },
+    "aria-hidden": "true",
+  });
+  const label = `Choose ${name} in UTC`;
+  const open = makeButton("▾", () => calendar.showPicker(), {
+    ...{ class: "calendar-button", "aria-label": label, title: label },
   });
   const show = () => {
     const [, day, time] = MOMENT.exec(field.value) ?? [];
@@ -186,6 +235,6 @@ function addCalendar(field: HTMLInputElement): void {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   });
   field.addEventListener("change", show);
-  field.after(calendar);
+  field.after(calendar, open);
   show();
 }

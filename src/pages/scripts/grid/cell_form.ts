@@ -126,7 +126,7 @@ export async function showCellForm(
 function toReference(table: string | undefined, state: State): Partial<RowField> {
   const { api, tables, targets } = readTable();
   if (table === undefined) return {};
-  const picked = { path: toDataUrl(api, table), label: targets[table] ?? undefined };
+  const picked = { path: toDataUrl(api, table), finders: targets[table] ?? [] };
   if (typeof state !== "object" || state.text === "") return { picked };
   const path = toRowPath(`${tables}/${encodeURIComponent(table)}`, state.text);
   return { picked, target: { path, label: labels.get(state.text) } };

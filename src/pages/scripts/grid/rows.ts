@@ -15,6 +15,7 @@ import { announce, element, SMALL_BUTTON } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
 import { countRequests } from "../pending.ts";
 import { showFailure } from "../save_state.ts";
+import { withOpened } from "../search/state.ts";
 import { showTimes } from "../times.ts";
 import {
   findCurrent,
@@ -67,6 +68,17 @@ async function readPage({ limit, offset }: Place): Promise<RowsShown | undefined
   return { rows: toRows(answer.text), hasMore };
 }
 
+/** The address of the rows that are shown, or are being read. */
+let shownAt = withOpened(location.href, undefined);
+
+export function setShownAt(url: string): void {
+  shownAt = withOpened(url, undefined);
+}
+
+export function isShownAt(url: string): boolean {
+  return shownAt === withOpened(url, undefined);
+}
+
 let total: Total | undefined;
 /** Resolves with the texts of the rows that the server rendered. */
 let first: Promise<void> | undefined;
@@ -101,6 +113,7 @@ export async function openRows(url: string, options: { focus?: Position; isBack?
   const page = await readPage(place);
   if (page === undefined) return;
   if (options.isBack !== true) history.pushState(null, "", withPlace(location.pathname, place));
+  setShownAt(location.href);
   await showPage(page, place);
   const grid = findGrid();
   if (options.focus !== undefined && grid !== null) focusCell(grid, options.focus);
@@ -184,7 +197,7 @@ export function startRows(before?: Position): void {
 export function readFirst(): void {
   if (findTable() === undefined) return;
   first = readPage(currentPlace()).then(async (page) => {
-    if (page === undefined || location.hash !== "") return;
+    if (page === undefined || withOpened(location.href, undefined).includes("#")) return;
     keep(page.rows);
     await readLabels(page.rows);
     for (const listed of page.rows) {

@@ -22,7 +22,7 @@ import {
   toParameters,
 } from "../search/state.ts";
 import { findGrid, focusCell, type Position } from "./cells.ts";
-import { currentLimit, openRows, showFoundRows, showNone } from "./rows.ts";
+import { currentLimit, openRows, setShownAt, showFoundRows, showNone } from "./rows.ts";
 import { describeFound, hideProgress, showPager, showProgress } from "./search_parts.ts";
 import { makeSelectAll } from "./selection.ts";
 import { markSorted } from "./sort.ts";
@@ -55,11 +55,12 @@ export function makeSearch(): HTMLFormElement {
   const described = table.columns
     .filter(({ name }) => !UNSEARCHED.includes(name))
     .map(({ name, kind, required, values, table: target = "" }): SearchColumn => {
-      const label = table.targets[target] ?? null;
+      const finders = table.targets[target] ?? [];
+      const [label] = finders;
       return {
         ...{ name, kind, required },
         ...(values === undefined ? {} : { values }),
-        ...(label === null ? {} : { label, rows: toDataUrl(table.api, target) }),
+        ...(label === undefined ? {} : { label, finders, rows: toDataUrl(table.api, target) }),
       };
     });
   columns = [...described, ID];
@@ -107,6 +108,7 @@ export async function openState(state: SearchState): Promise<void> {
 export async function openFound(url: string, options: OpenOptions = {}): Promise<void> {
   if (parts === undefined) return;
   if (options.isBack !== true) history.pushState(null, "", url);
+  setShownAt(location.href);
   const state = currentState();
   parts.show(state);
   const fragment = toFragment(state);

@@ -193,7 +193,7 @@ function openSet(name: string, renew: () => void): void {
     const picked =
       table === undefined
         ? undefined
-        : { path: toDataUrl(api, table), label: targets[table] ?? undefined };
+        : { path: toDataUrl(api, table), finders: targets[table] ?? [] };
     drawer.show(
       `Set ${name}`,
       [

@@ -158,7 +158,7 @@ export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
   const { columns, targets } = readTable();
   const asked = new Map<string, Set<string>>();
   for (const { name, table = "" } of columns) {
-    if ((targets[table] ?? null) === null) continue;
+    if ((targets[table] ?? []).length === 0) continue;
     const ids = asked.get(table) ?? new Set();
     asked.set(table, ids);
     for (const { row } of rows) {
@@ -169,7 +169,7 @@ export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
   }
   await Promise.all(
     [...asked].map(async ([table, ids]) => {
-      const column = targets[table] ?? "id";
+      const column = targets[table]?.[0] ?? "id";
       // Without an answer, the grid shows ids.
       const found = await fetchRows(table, [...ids], `id,${column}`).catch(() => []);
       for (const { row } of found) {
@@ -184,7 +184,7 @@ export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
 export async function readLabel(column: string, id: string): Promise<string> {
   const { columns, targets } = readTable();
   const table = columns.find(({ name }) => name === column)?.table ?? "";
-  const named = targets[table] ?? "id";
+  const named = targets[table]?.[0] ?? "id";
   const [listed] = labels.has(id)
     ? []
     : await fetchRows(table, [id], `id,${named}`).catch(() => []);

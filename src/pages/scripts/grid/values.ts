@@ -91,9 +91,9 @@ function readText(
 /** The only row of the referenced table with this label. */
 async function findReferenced({ table = "", name }: NamedColumn, text: string): Promise<Value> {
   const { api, targets } = readTable();
-  const label = targets[table] ?? null;
+  const label = targets[table]?.[0];
   const wanted = text.trim();
-  if (label === null) return { issue: `${name} needs the id of a row of ${table}` };
+  if (label === undefined) return { issue: `${name} needs the id of a row of ${table}` };
   // A longer text is shown cut off.
   const test =
     wanted.length < LABEL_CHARS

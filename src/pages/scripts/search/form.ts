@@ -215,7 +215,7 @@ function makeSelect(label: string, options: readonly (readonly [string, string])
 
 function makeValue(column: SearchColumn, operator: OperatorName, text: string): Control {
   const { choices, isFreeText, search } = FIELDS[column.kind];
-  const { label, rows } = column;
+  const { finders = [], rows } = column;
   const values = choices?.(column);
   if (values !== undefined) {
     const select = makeSelect(
@@ -235,9 +235,9 @@ function makeValue(column: SearchColumn, operator: OperatorName, text: string): 
     spellcheck: "false",
     maxlength: "180",
     ...(isTime ? { step: "1", title: `In your time zone, ${nameZone()}` } : {}),
-    ...(label === undefined || rows === undefined
+    ...(finders.length === 0 || rows === undefined
       ? {}
-      : { "data-pick": rows, "data-pick-label": label }),
+      : { "data-pick": rows, "data-pick-by": finders.join(" ") }),
     ...search.pattern,
   });
   input.required = isFreeText !== true || (operator !== "eq" && operator !== "neq");

@@ -66,10 +66,14 @@ export function addReferencePicker(field: HTMLInputElement): void {
     if (asked !== searches || !field.isConnected) return;
     const options = typeof found === "string" ? [] : found;
     list.replaceChildren(
-      ...options.map(({ id, label }, position) => {
-        const end = element("span", { class: "mono quiet" }, ` ${id.slice(0, 4)}…${id.slice(-4)}`);
-        const item = element("li", { role: "option", id: `${list.id}-${position}`, "data-id": id });
-        item.append(element("bdi", {}, label), end);
+      ...options.map(({ id, label, more }, position) => {
+        // Without another text, rows with equal labels differ in their ids.
+        const other =
+          more[0] === undefined
+            ? element("span", { class: "mono quiet" }, `${id.slice(0, 4)}…${id.slice(-4)}`)
+            : element("bdi", { class: "quiet" }, more[0]);
+        const attributes = { role: "option", id: `${list.id}-${position}`, "data-id": id };
+        const item = element("li", attributes, element("bdi", {}, label), " ", other);
         item.ariaSelected = "false";
         return item;
       }),
@@ -112,9 +116,11 @@ export function addReferencePicker(field: HTMLInputElement): void {
 
 /** @throws {SearchError} a request failed */
 async function findRows(field: HTMLInputElement, text: string) {
-  const label = field.dataset["pickLabel"] ?? "id";
-  const columns: SearchColumn[] = [{ name: "id", kind: "uuid", required: true }];
-  if (label !== "id") columns.push({ name: label, kind: "string", required: false });
+  const finders = (field.dataset["pickBy"] ?? "").split(" ").filter((name) => name !== "");
+  const columns: SearchColumn[] = [
+    { name: "id", kind: "uuid", required: true },
+    ...finders.map((name) => ({ name, kind: "string", required: false }) as const),
+  ];
   const parameters = [
     ...toParameters({ ...NO_SEARCH, text: ID.test(text) ? "" : text }, columns),
     ["select", columns.map(({ name }) => name).join(",")] as const,
@@ -122,5 +128,8 @@ async function findRows(field: HTMLInputElement, text: string) {
   const pages = await readQuery(field.dataset["pick"] ?? "", { parameters, max: MAX_OPTIONS });
   return pages
     .flatMap(({ rows }) => rows)
-    .map((row) => ({ id: row.id, label: toLabelText(row[label]) ?? row.id }));
+    .map((row) => {
+      const [label = row.id, ...more] = finders.flatMap((name) => toLabelText(row[name]) ?? []);
+      return { id: row.id, label, more };
+    });
 }

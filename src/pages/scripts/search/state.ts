@@ -17,6 +17,8 @@ export type SearchColumn = {
   readonly values?: readonly string[];
   /** The column with the labels of the rows of a reference, and the address of these rows. */
   readonly label?: string;
+  /** The columns by which these rows are found, beginning with the label. */
+  readonly finders?: readonly string[];
   readonly rows?: string;
 };
 
@@ -120,6 +122,22 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
   if (page > 1) parameters.set("page", String(page));
   const fragment = parameters.toString();
   return fragment === "" ? "" : `#${fragment}`;
+}
+
+/** The row that is open over the rows. */
+export function readOpened(fragment: string): string | undefined {
+  const name = toSearchParams(fragment).get("row") ?? "";
+  return /^(?:\w+\/)?[\da-f-]{36}$/.test(name) ? name : undefined;
+}
+
+/** An address with another open row, or without one. */
+export function withOpened(url: string, name: string | undefined): string {
+  const { pathname, search, hash } = new URL(url);
+  const parameters = toSearchParams(hash);
+  parameters.delete("row");
+  if (name !== undefined) parameters.set("row", name);
+  const fragment = parameters.toString();
+  return pathname + search + (fragment === "" ? "" : `#${fragment}`);
 }
 
 /** The query of the list endpoint for a search. */
