@@ -120,6 +120,7 @@ export const ELEMENTS = {
   },
   table: {},
   tbody: {},
+  tfoot: {},
   td: {},
   text: { x: "text", y: "text", "text-anchor": ["start", "middle", "end"] },
   textarea: { ...FIELD, rows: "text" },

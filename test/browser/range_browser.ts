@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { expectSound } from "../support/browser.ts";
+import { loseResponse } from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -153,7 +154,7 @@ describe("a range of cells", () => {
       const text = (await dialog(page).textContent()) ?? "";
       expect(text).toContain('Row 1, project: No row of projects is shown as "Nowhere"');
       expect(text).toContain('Row 2, status: No choice is "closed"');
-      expect(text).toContain("1 row of the clipboard left out");
+      expect(text).toContain("1 row of the clipboard left out: a new row needs title.");
       await press(page, "Save 2 rows");
       await heading(page, "Changed 2 of 2 rows");
       expect(await pages.listRows()).toMatchObject([
@@ -166,6 +167,112 @@ describe("a range of cells", () => {
       await keys(page, "Enter");
       await page.locator("#save-state", { hasText: "Saved" }).waitFor();
       expect((await pages.listRows())[0]?.["title"]).toBe("one\ntwo");
+    });
+  });
+
+  const texts = (page: Page) => dialog(page).getByRole("row").allTextContents();
+
+  test("a table is pasted over the page's end, also of a search, and then into new rows", async () => {
+    const [house] = await pages.addRows([{ name: "House" }], "projects");
+    const rows = await pages.addRows(
+      Array.from({ length: 30 }, (_, at) => ({ title: `Row ${at}`, note: at < 28 ? "a" : "b" })),
+    );
+    await pages.open("todos?limit=25", CLIPBOARD, async (page) => {
+      await page.locator("table[role=grid]").waitFor();
+      expect(await page.getByRole("link", { name: "+ New row" }).count()).toBe(0);
+      await cell(page, 23, "title").focus();
+      const lines = Array.from({ length: 10 }, (_, at) => `New ${at}\tn\tdone\t${at}\tHouse`);
+      const others = ["\t\t\t\t", "\tx\tdone\t1\t", "Bad\tx\tclosed\t1\t", "New 9\tx\t\t\t"];
+      await paste(page, [...lines, ...others].join("\n"));
+      await heading(page, "Paste into 7 rows and 4 new rows");
+      const text = (await dialog(page).textContent()) ?? "";
+      expect(text).toContain("Row 12, title: Must not be null");
+      expect(text).toContain('Row 13, status: No choice is "closed"');
+      expect(await pages.listRows()).toEqual(rows);
+      await expectSound(page);
+      await press(page, "Save 7 rows and 4 new rows");
+      await heading(page, "Changed 7 of 7 rows, added 4 of 4 rows");
+      expect(await texts(page)).toContain("New 9Added");
+      const stored = await pages.listRows();
+      expect(stored).toHaveLength(34);
+      expect(stored[29]).toMatchObject({ id: rows[29]?.id, title: "New 6", note: "n" });
+      expect(stored[30]).toMatchObject({
+        title: "New 7",
+        status: "done",
+        hours: "7",
+        project: house?.id,
+      });
+      expect(stored[33]).toMatchObject({ title: "New 9", status: "open", hours: null });
+      await press(page, "Undo");
+      await heading(page, "Restored 7 of 7 rows, removed 4 of 4 rows");
+      expect((await pages.listRows()).map(({ title }) => title)).toEqual(
+        rows.map(({ title }) => title),
+      );
+      await keys(page, "Escape");
+      await page.getByText("Rows 1 to 25 of 30").waitFor();
+      await page.goto(`${pages.toUrl("todos?limit=25")}#where=note.eq.a&order=title.desc`);
+      await page.getByText("Rows 1 to 25 of 28 found").waitFor();
+      await cell(page, 24, "title").focus();
+      await paste(page, "Found 1\tc\nFound 2\tc");
+      await heading(page, "Paste into 2 rows");
+      expect((await texts(page)).join()).toContain("Row 11");
+    });
+  });
+
+  test("a new row that is rejected is named, and a lost response creates no row twice", async () => {
+    await pages.addRows([{ name: "House" }], "projects");
+    await pages.open("projects", CLIPBOARD, async (page) => {
+      await page.locator("tfoot td").nth(1).focus();
+      await loseResponse(pages, page, 1);
+      await paste(page, "Garden\t\nGarage\t");
+      await heading(page, "Paste into 2 new rows");
+      await press(page, "Save 2 new rows");
+      await heading(page, "Added 0 of 2 rows");
+      expect(await texts(page)).toContain("New: GardenNot saved: the server did not respond.");
+      await press(page, "Review 2 rows");
+      await press(page, "Save 2 new rows");
+      await heading(page, "Added 2 of 2 rows");
+      await dialog(page).getByRole("link", { name: "Close" }).click();
+      await page.locator("tfoot td").nth(1).focus();
+      await paste(page, "Cellar\t\nHouse\t\nAttic\t");
+      await press(page, "Save 3 new rows");
+      await heading(page, "Added 2 of 3 rows");
+      expect((await texts(page)).join()).toContain("New: HouseNot saved: Must be unique");
+      const { json } = await pages.call("/v1/data/db/projects");
+      expect((json as { rows: { name: string }[] }).rows.map(({ name }) => name)).toEqual([
+        ...["House", "Garden", "Garage", "Cellar", "Attic"],
+      ]);
+    });
+  });
+
+  test("the row with “+” is reached by keyboard, and adds the text that is typed in a column", async () => {
+    await pages.addRows(Array.from({ length: 24 }, (_, at) => ({ title: `Row ${at}` })));
+    await pages.open("todos?limit=25", async (page) => {
+      await cell(page, 23, "title").focus();
+      await keys(page, "ArrowDown");
+      const input = page.getByRole("textbox", { name: "title: New row" });
+      expect(await input.evaluate((field) => field === document.activeElement)).toBe(true);
+      expect(await page.locator("tfoot tr").getAttribute("aria-rowindex")).toBe("26");
+      await page.locator("table[aria-rowcount='26']").waitFor();
+      await page.keyboard.type("Bread");
+      const field = dialog(page).locator("[name='value.title']");
+      await field.waitFor();
+      await page.keyboard.type("s");
+      expect(await field.inputValue()).toBe("Breads");
+      await press(page, "Add the row");
+      await page.getByText("Rows 1 to 25 of 25").waitFor();
+      // The next one is on another page.
+      await page.waitForFunction(() => document.activeElement?.closest("tfoot") !== null);
+      await keys(page, "Enter");
+      await field.fill("Butter");
+      await press(page, "Add the row");
+      await page.getByText("Rows 26 to 26 of 26").waitFor();
+      await keys(page, "ArrowUp");
+      await cell(page, 0, "title").locator(".grid-input:focus").waitFor();
+      expect((await pages.listRows()).slice(24)).toMatchObject([
+        { title: "Breads" },
+        { title: "Butter" },
+      ]);
     });
   });
 

@@ -2,13 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import {
-  choose,
-  importAll,
-  loseSecondResponse,
-  press,
-  withImport,
-} from "../support/import_page.ts";
+import { choose, importAll, loseResponse, press, withImport } from "../support/import_page.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
@@ -83,7 +77,7 @@ test("after a lost response and a reload, the rows that no one has changed are r
   ].join("\n");
   const end = `${ROWS + 2} rows`;
   await withImport(pages, async (page) => {
-    await loseSecondResponse(pages, page);
+    await loseResponse(pages, page, 2);
     await choose(page, text);
     await press(page, "Check the file");
     await page.getByText(`Line ${ROWS + 3}, parent: No row has "last" in title`).waitFor();

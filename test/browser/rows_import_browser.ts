@@ -9,7 +9,7 @@ import { displays, expectSound, signInToConsole, weighPage, withPage } from "../
 import {
   choose,
   importAll,
-  loseSecondResponse,
+  loseResponse,
   openImport,
   press,
   withImport,
@@ -153,7 +153,7 @@ test("a file whose header lacks a required column is an error before any request
 
 test("an import without a response continues with Resume, and stores each row once", async () => {
   await withImport(pages, async (page) => {
-    await loseSecondResponse(pages, page);
+    await loseResponse(pages, page, 2);
     await choose(page, makeCsv(2500, String));
     await page.getByLabel("What").selectOption("title");
     await press(page, "Check the file");

@@ -250,7 +250,7 @@ describe("what a page displays is found,", () => {
     pages.open(`visits${hash}`, { timezoneId: "America/New_York", locale: "en-US" }, run);
   const found = async (page: Page, count: number) =>
     await page
-      .locator("[data-range]", { hasText: count === 0 ? "No rows" : `of ${count} found` })
+      .locator("[data-range], .blank", { hasText: count === 0 ? "No rows" : `of ${count} found` })
       .waitFor();
 
   test("a text is searched in texts, choices, numbers, ids and the labels of references", async () => {

@@ -131,7 +131,7 @@ describe("20,001 rows:", () => {
       await page.evaluate((text) => navigator.clipboard.writeText(text), `c\t${last}`);
       await page.keyboard.press("Control+v");
       await page.getByRole("button", { name: "Save 1 row" }).click();
-      await page.getByText("Changed 1 of 1 rows").waitFor();
+      await page.getByText("Changed 1 of 1 row").waitFor();
       expect(await stored()).toEqual([id, id]);
     });
   }, 120_000);

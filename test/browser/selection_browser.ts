@@ -111,7 +111,7 @@ test("a row that another user changes is not written, displays its new value, an
     await press(page, "Review 1 row");
     await title(page, "Set status in 1 row");
     await press(page, "Save 1 row");
-    await title(page, "Changed 1 of 1 rows");
+    await title(page, "Changed 1 of 1 row");
     expect((await pages.listRows())[1]).toMatchObject({ status: "done", note: "mine" });
   });
 });

@@ -40,14 +40,15 @@ export async function choose(page: Page, text: string, name = "todos.csv"): Prom
   await page.getByLabel("File", { exact: true }).setInputFiles(file);
 }
 
-/** The second batch of the page is stored, but its response is lost. */
-export async function loseSecondResponse(
+/** The batch of the page with this number is stored, but its response is lost. */
+export async function loseResponse(
   { site }: ReturnType<typeof useTablePages>,
   page: Page,
+  batch: number,
 ): Promise<void> {
   let sent = 0;
   await page.route("**/data/**", async (route) => {
-    if (route.request().method() !== "POST" || ++sent !== 2) return await route.continue();
+    if (route.request().method() !== "POST" || ++sent !== batch) return await route.continue();
     const { host, pathname } = new URL(route.request().url());
     const headers = { ...(await route.request().allHeaders()), host };
     const body = route.request().postData() ?? "";

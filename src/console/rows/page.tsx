@@ -11,6 +11,8 @@ import {
   type GridTable,
   type Html,
   listFinders,
+  NO_ROWS,
+  NONE_HERE,
   type Part,
   redirect,
   renderNotice,
@@ -126,6 +128,6 @@ function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Pa
 
 function renderNone(path: string, offset: number): Html {
   return offset > 0
-    ? renderEmpty("No rows at this position.", renderLink("Show the first rows", path))
-    : renderEmpty("No rows yet.", renderLink("New row", `${path}/new`, "primary"));
+    ? renderEmpty(NONE_HERE, renderLink("Show the first rows", path))
+    : renderEmpty(NO_ROWS, renderLink("Import a file", `${path}/import`));
 }

@@ -21,6 +21,10 @@ export type GridTable = {
   readonly hasHistory: boolean;
 };
 
+export const NO_ROWS =
+  "No rows yet. Add one, or paste cells of a spreadsheet into the row with “+”.";
+export const NONE_HERE = "No rows at this position.";
+
 /** The rows of a page, by their place in the table. */
 export type Place = { readonly limit: number; readonly offset: number };
 
@@ -57,7 +61,6 @@ export type Total =
 
 /** The range of the rows shown, and of how many; a script adds the total when it is known. */
 export function describeRange(place: Place, count: number, total: Total | undefined): string {
-  if (count === 0) return "No rows";
   const range = `Rows ${inDigits(place.offset + 1)} to ${inDigits(place.offset + count)}`;
   if (total === undefined) return range;
   if ("over" in total) return `${range} of more than ${inDigits(total.over)}`;
@@ -75,14 +78,23 @@ type RowsPage = {
 };
 
 export function renderRowsPage(table: GridTable, page: RowsPage): Part {
-  const { place, rows } = page;
-  const hasPager = rows.length + place.offset > 0;
-  return [rows.length > 0 && renderGrid(table, page), hasPager && renderPager(table, page)];
+  const { place, rows, hasMore } = page;
+  const count = rows.length + place.offset;
+  const isShown = rows.length > 0 || place.offset === 0;
+  return [
+    isShown && renderGrid(table, { ...page, isEnd: !hasMore }),
+    count > 0 && renderPager(table, page),
+  ];
 }
 
-export function renderGrid(table: GridTable, page: Omit<RowsPage, "hasMore">): Html {
+type Grid = Omit<RowsPage, "hasMore"> & {
+  /** Whether the table ends with these rows: below them is the row that adds others. */
+  readonly isEnd?: boolean;
+};
+
+export function renderGrid(table: GridTable, page: Grid): Html {
   const { columns, path, tables } = table;
-  const { rows, place, labels, total, toTag } = page;
+  const { rows, place, labels, total, toTag, isEnd = false } = page;
   const exact = total !== undefined && "count" in total && total.isEstimate === undefined;
   const query = withPlace("", place);
   const name = findLabelColumn(table);
@@ -91,7 +103,7 @@ export function renderGrid(table: GridTable, page: Omit<RowsPage, "hasMore">): H
       <table
         class="cells"
         aria-label={`Rows of ${table.table}`}
-        aria-rowcount={exact ? total.count + 1 : -1}
+        aria-rowcount={exact ? toRowCount(total.count) : -1}
         data-grid={path}
       >
         <thead>
@@ -120,8 +132,34 @@ export function renderGrid(table: GridTable, page: Omit<RowsPage, "hasMore">): H
             }),
           )}
         </tbody>
+        {isEnd && renderNewRow(table, place, rows.length)}
       </table>
     </div>
+  );
+}
+
+/** With the head and the row that adds others. */
+export function toRowCount(total: number): number {
+  return total + 2;
+}
+
+/** Each cell opens the form of a new row; a pasted table creates several. */
+function renderNewRow({ columns, path }: GridTable, place: Place, count: number): Html {
+  const name = <span class="visually-hidden">New row</span>;
+  return (
+    <tfoot>
+      <tr aria-rowindex={toRowCount(place.offset + count)}>
+        <td>
+          <a data-add href={withPlace(`${path}/new`, place)}>
+            + New row
+          </a>
+        </td>
+        {columns.map(() => (
+          <td>{name}</td>
+        ))}
+        <td>{name}</td>
+      </tr>
+    </tfoot>
   );
 }
 
@@ -134,9 +172,11 @@ function renderPager(
   const to = (next: number) => withPlace(path, { limit, offset: next });
   return (
     <nav class="pager" aria-label="Pages">
-      <p class="quiet" data-range>
-        {describeRange(place, count, total)}
-      </p>
+      {count > 0 && (
+        <p class="quiet" data-range>
+          {describeRange(place, count, total)}
+        </p>
+      )}
       <form method="get" action={path}>
         <label>
           Row or id{" "}

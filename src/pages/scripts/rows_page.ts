@@ -10,10 +10,13 @@ import { addFieldHelp, openFormDialog } from "./forms/row_dialog.ts";
 import {
   addGridKeys,
   addSkipLink,
+  columnOf,
+  countGridRows,
   findCurrent,
   findGrid,
   findMove,
   focusCell,
+  isOfNewRow,
   type Position,
   ROWS,
   readPosition,
@@ -21,8 +24,16 @@ import {
   toChord,
 } from "./grid/cells.ts";
 import { arrangeColumns, makeColumnsMenu } from "./grid/columns.ts";
-import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
+import {
+  handleTypingKey,
+  input,
+  onNewRowTyped,
+  openCell,
+  selectCell,
+  storeNull,
+} from "./grid/editor.ts";
 import { startExport } from "./grid/export.ts";
+import { enterText, findControl } from "./grid/fields.ts";
 import { startLive } from "./grid/live.ts";
 import { startMenus } from "./grid/menus.ts";
 import { followOpened, openRow } from "./grid/opened_row.ts";
@@ -33,6 +44,7 @@ import {
   findPager,
   openRows,
   readFirst,
+  readNextRows,
   renewRows,
   showTotal,
   startRows,
@@ -44,6 +56,7 @@ import {
   makeSearch,
   openFound,
   openState,
+  readNextFound,
   renewFound,
 } from "./grid/search.ts";
 import { showSelection, startSelection } from "./grid/selection.ts";
@@ -56,7 +69,7 @@ import { pressSaveAction } from "./save_state.ts";
 const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
   Enter: (cell) => void editInCell(cell),
   F2: (cell) => void editInCell(cell),
-  "Shift+Enter": (cell) => openRow(rowIdOf(cell), renew),
+  "Shift+Enter": openWhole,
   "Control+Backspace": storeNull,
   Delete: (cell) => askToDelete(cell),
   "Control+z": undoLast,
@@ -81,19 +94,26 @@ function startTable(): void {
   tools?.after(startSelection(renew));
   startExport();
   arrangeColumns(document);
-  startRange(renew);
+  startRange({
+    renew,
+    readNext: (max) => (isSearch(location.href) ? readNextFound(max) : readNextRows(max)),
+  });
   startRows();
   showSelection();
   startLive(renew);
   addGridKeys();
   addSkipLink();
+  onNewRowTyped((cell) => void input.settle().then(() => addRow(cell)));
   if (isSearch(location.href)) open(location.href, { isBack: true });
   else readFirst();
   explainUnread();
   void startCount();
   document.addEventListener("keydown", onKey);
   document.addEventListener("focusin", ({ target }) => {
-    if (target instanceof HTMLTableCellElement && target.matches("[data-grid] tbody td"))
+    if (
+      target instanceof HTMLTableCellElement &&
+      target.matches("[data-grid] :is(tbody, tfoot) td")
+    )
       selectCell(target);
   });
   document.addEventListener("click", onClick);
@@ -112,7 +132,7 @@ function startTable(): void {
 /** The rows are shown first. */
 async function startCount(): Promise<void> {
   const { offset } = currentPlace();
-  const count = findGrid()?.tBodies[0]?.rows.length ?? 0;
+  const count = countGridRows(findGrid());
   const hasMore = document.querySelector(`${ROWS}[data-more]`) !== null;
   const show = (total: Parameters<typeof showTotal>[0] & object) => {
     showTotal(total);
@@ -129,7 +149,7 @@ function open(url: string, options: { focus?: Position; isBack?: boolean }): voi
 
 /** Loads the same rows again. */
 function renew(focus?: Position): void {
-  void (isSearch(location.href) ? renewFound(focus) : renewRows(focus));
+  void (isSearch(location.href) ? renewFound(focus) : renewRows(focus).then(startCount));
 }
 
 function sortBy(column: string): void {
@@ -155,7 +175,7 @@ function onKey(event: KeyboardEvent): void {
   }
   const position = readPosition(target);
   const next = findMove(chord, position);
-  const lastRow = (grid.tBodies[0]?.rows.length ?? 1) - 1;
+  const lastRow = countGridRows(grid) - 1;
   const isPast =
     (chord === "PageDown" && position.row === lastRow) ||
     (chord === "PageUp" && position.row === 0);
@@ -189,6 +209,9 @@ function onClick(event: MouseEvent): void {
   } else if (cell !== null && link?.dataset["peek"] !== undefined) {
     event.preventDefault();
     openRow(link.dataset["peek"], renew);
+  } else if (cell !== null && link?.matches("[data-add]")) {
+    event.preventDefault();
+    addRow(cell);
   } else if (cell !== null && link?.matches("[data-delete]")) {
     event.preventDefault();
     askToDelete(cell);
@@ -198,12 +221,42 @@ function onClick(event: MouseEvent): void {
 /** The cell of an event; `null` for an event in an editor. */
 function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
   if (!(target instanceof Element) || target.closest("form") !== null) return null;
-  return target.closest<HTMLTableCellElement>("[data-grid] tbody td");
+  return target.closest<HTMLTableCellElement>("[data-grid] :is(tbody, tfoot) td");
 }
 
 /** A cell without a field, such as the id, opens the whole row. */
 async function editInCell(cell: HTMLTableCellElement): Promise<void> {
-  if (!(await openCell(cell))) openRow(rowIdOf(cell), renew);
+  if (!(await openCell(cell))) openWhole(cell);
+}
+
+function openWhole(cell: HTMLTableCellElement): void {
+  if (isOfNewRow(cell)) addRow(cell);
+  else openRow(rowIdOf(cell), renew);
+}
+
+/** Opens the form of a new row with the text that was typed. Afterwards the next row can be added in the same column. */
+function addRow(cell: HTMLTableCellElement): void {
+  const url = cell.closest("tr")?.querySelector<HTMLAnchorElement>("a[data-add]")?.href;
+  if (url === undefined) return;
+  const { column } = readPosition(cell);
+  const name = columnOf(cell);
+  const onDone = () => void showLast(column).then(startCount);
+  const fillForm = (form: HTMLFormElement) => {
+    const control = name === undefined ? null : findControl(form, name);
+    const typed = input.empty();
+    if (typed !== undefined) enterText(control, typed);
+    return control;
+  };
+  void openFormDialog({ url, done: "Added", onDone, fillForm });
+}
+
+/** The new row is the last one, perhaps of the next page. */
+async function showLast(column: number): Promise<void> {
+  await renewRows();
+  const next = findPager("next");
+  if (next !== null) await openRows(next.href);
+  const grid = findGrid();
+  if (grid !== null) focusCell(grid, { row: countGridRows(grid), column });
 }
 
 function askToDelete(cell: HTMLTableCellElement): void {

@@ -25,6 +25,8 @@ type FormDialog = {
   isWanted?: () => boolean;
   /** The forms before and after this one: whether there is one, and the page that has it, which is then shown. */
   beside?: { has: (step: 1 | -1) => boolean; move: (step: 1 | -1) => string };
+  /** Fills the form before it is shown. Returns the element that gets the focus. */
+  fillForm?: (form: HTMLFormElement) => HTMLElement | null;
 };
 
 /** Asks whether to discard changes; set while a dialog is open. */
@@ -37,7 +39,7 @@ export function closeFormDialog(): boolean {
 
 /** Opens the form of a page in a dialog; opens the page itself if it has no form. */
 export async function openFormDialog(options: FormDialog): Promise<void> {
-  const { url, done, onDone, onClose, isWanted, beside } = options;
+  const { url, done, onDone, onClose, isWanted, beside, fillForm } = options;
   hideSaveState();
   const run = () => void openFormDialog(options);
   const response = await requestPage(url).catch(() => undefined);
@@ -93,8 +95,11 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
     });
   });
   document.querySelector("main")?.append(dialog);
+  const form = dialog.querySelector("form");
+  const wanted = form === null ? null : (fillForm?.(form) ?? null);
   dialog.showModal();
-  focusFirst(dialog);
+  if (wanted === null) focusFirst(dialog);
+  else wanted.focus();
 }
 
 function makeBeside(has: (step: 1 | -1) => boolean, move: (step: 1 | -1) => void): HTMLElement {

@@ -14,7 +14,15 @@ import { toNode } from "../dom_jsx.ts";
 import { addFieldHelp } from "../forms/row_dialog.ts";
 import { isInputMethodKey } from "../input.ts";
 import { hideSaveState } from "../save_state.ts";
-import { findGrid, findRow, focusCell, type Position, readPosition, toChord } from "./cells.ts";
+import {
+  countGridRows,
+  findGrid,
+  findRow,
+  focusCell,
+  type Position,
+  readPosition,
+  toChord,
+} from "./cells.ts";
 import { describeField, enterNull, findControl, readField } from "./fields.ts";
 import { renewRow } from "./rows.ts";
 import type { CellName, Edit } from "./saves.ts";
@@ -197,9 +205,10 @@ export function findEditCell({ rowId, column }: CellName): HTMLTableCellElement 
   return findRow(rowId)?.cells[index];
 }
 
-/** Moves the focus from a cell. */
+/** Moves the focus from an edited cell to another of a stored row. */
 export function moveFocus({ row, column }: Position, step: Step): void {
   const grid = findGrid();
   if (grid === null || step === undefined) return;
-  focusCell(grid, { row: row + step.row, column: column + step.column });
+  const last = countGridRows(grid) - 1;
+  focusCell(grid, { row: Math.min(row + step.row, last), column: column + step.column });
 }

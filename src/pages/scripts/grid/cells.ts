@@ -41,7 +41,8 @@ export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEve
 /** Turns a table into a grid. The roles are explicit: browsers drop those of a table that CSS displays in another way. */
 export function markGrid(table: HTMLTableElement): void {
   table.setAttribute("role", "grid");
-  for (const section of [...table.tBodies, table.tHead]) section?.setAttribute("role", "rowgroup");
+  for (const section of [...table.tBodies, table.tHead, table.tFoot])
+    section?.setAttribute("role", "rowgroup");
   for (const row of table.rows) {
     row.setAttribute("role", "row");
     for (const cell of row.cells) markCell(cell);
@@ -60,17 +61,26 @@ function markCell(cell: HTMLTableCellElement): void {
 
 export function readPosition(cell: HTMLTableCellElement): Position {
   const row = cell.parentElement as HTMLTableRowElement;
-  return { row: row.sectionRowIndex, column: cell.cellIndex };
+  const isNew = row.parentElement?.tagName === "TFOOT";
+  const rows = isNew ? countGridRows(cell.closest("table")) : row.sectionRowIndex;
+  return { row: rows, column: cell.cellIndex };
 }
 
-/** The cell at a position, or the nearest cell at the edge. */
+/** The number of rows on the page, without the row that adds others. */
+export function countGridRows(table: HTMLTableElement | null): number {
+  return table?.tBodies[0]?.rows.length ?? 0;
+}
+
+/** The cell at a position, or the nearest cell of a stored row. The row that adds others follows the last one. */
 export function findCell(
   table: HTMLTableElement,
   { row, column }: Position,
 ): HTMLTableCellElement | undefined {
-  const rows = table.tBodies[0]?.rows;
-  if (rows === undefined || rows.length === 0) return undefined;
-  const cells = rows[Math.max(0, Math.min(row, rows.length - 1))]?.cells;
+  const count = countGridRows(table);
+  const isNew = row === count || count === 0;
+  const nearest = Math.max(0, Math.min(row, count - 1));
+  const stored = table.tBodies[0]?.rows[nearest];
+  const cells = ((isNew ? table.tFoot?.rows[0] : undefined) ?? stored)?.cells;
   return cells?.[Math.max(0, Math.min(column, cells.length - 1))];
 }
 
@@ -107,6 +117,12 @@ export function columnOf(cell: HTMLTableCellElement): string | undefined {
   return cell.closest("table")?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset["column"];
 }
 
+/** Whether a cell is in the row that adds others. */
+export function isOfNewRow(cell: HTMLTableCellElement | undefined): boolean {
+  return cell?.closest("tfoot") != null;
+}
+
+/** The id of the cell's row; empty in the row that adds others. */
 export function rowIdOf(cell: HTMLTableCellElement): string {
   return cell.closest<HTMLTableRowElement>("tr[data-row-id]")?.dataset["rowId"] ?? "";
 }
@@ -136,6 +152,7 @@ const KEYS = [
   { keys: ["Shift Enter"], name: "Edit the whole row" },
   { keys: ["Shift ↑", "Shift ↓", "Shift ←", "Shift →"], name: "Select a range; also by dragging" },
   { keys: ["Ctrl C", "Ctrl V"], name: "Copy the range; paste a range after a preview" },
+  { keys: ["Enter"], name: "On the last row, “+”: add a row" },
   { keys: ["Ctrl D"], name: "Fill the range down with its first row" },
   { keys: ["Shift Space"], name: "Select the row" },
   { keys: ["Del"], name: "Delete the row, after a confirmation" },

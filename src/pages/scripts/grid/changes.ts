@@ -8,15 +8,15 @@
 import { shortenId } from "../../../kinds/mod.ts";
 import { indentJson } from "../../../std/json_text.ts";
 import { renderCell } from "../../rows/cells.tsx";
-import { type ListedRow, readRow, TEXTS, toLabel } from "../../rows/row.ts";
+import { type ListedRow, type Row, readRow, TEXTS, toLabel } from "../../rows/row.ts";
 import { element } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
 import { escapeTurns } from "../forms/inputs.ts";
 import { showSaved } from "../save_state.ts";
 import { countOf, type Drawer, makeFormButton } from "./drawer.ts";
 import { labels, readLabels, readRows, readTable } from "./store.ts";
-import { findColumn } from "./values.ts";
-import { type Change, deleteRows, type Result, toUndo, writeChanges } from "./write.ts";
+import { findColumn, readIds } from "./values.ts";
+import { type Change, deleteRows, type Result, undoChanges, writeChanges } from "./write.ts";
 
 export type Wanted = {
   /** Such as `Set note in`. */
@@ -32,6 +32,14 @@ export type Wanted = {
 
 const MAX_ISSUES = 20;
 
+/** Such as `15 rows and 25 new rows`. */
+function describeChanges(changes: readonly Change[]): string {
+  const fresh = changes.filter(({ row }) => row === undefined).length;
+  const stored = changes.length - fresh;
+  const parts = stored > 0 || fresh === 0 ? [countOf(stored)] : [];
+  return [...parts, ...(fresh > 0 ? [countOf(fresh, "new row")] : [])].join(" and ");
+}
+
 /** Shows what changes; its button writes. */
 export function showChanges(drawer: Drawer, wanted: Wanted): void {
   const { what, changes, notes, issues = [] } = wanted;
@@ -43,7 +51,7 @@ export function showChanges(drawer: Drawer, wanted: Wanted): void {
       element(
         "tr",
         {},
-        index === 0 ? nameRow(change) : element("td", {}),
+        index === 0 ? nameRow(change, change.row) : element("td", {}),
         ...(only === undefined ? [element("td", {}, name)] : []),
         ...renderValues(change, name, json),
       ),
@@ -52,7 +60,7 @@ export function showChanges(drawer: Drawer, wanted: Wanted): void {
   const shown = issues.slice(0, MAX_ISSUES);
   if (shown.length < issues.length) shown.push(`and ${issues.length - shown.length} more`);
   drawer.show(
-    `${what} ${countOf(changes.length)}`,
+    `${what} ${describeChanges(changes)}`,
     [
       ...notes.map((note) => element("p", { class: "quiet" }, note)),
       ...(shown.length === 0 ? [] : [renderIssues(shown)]),
@@ -64,7 +72,7 @@ export function showChanges(drawer: Drawer, wanted: Wanted): void {
       ? []
       : [
           makeFormButton(
-            `Save ${countOf(changes.length)}`,
+            `Save ${describeChanges(changes)}`,
             "primary",
             () => void save(drawer, wanted),
           ),
@@ -81,11 +89,16 @@ export function renderIssues(issues: readonly string[]): HTMLElement {
   );
 }
 
-function nameRow({ row }: Change): HTMLElement {
+/** Links to a stored row. */
+function nameRow({ values }: Change, listed: ListedRow | undefined): HTMLElement {
   const { path, columns } = readTable();
-  const { id } = row.row;
-  const name = toLabel({ columns }, row.row) ?? shortenId(id);
-  const link = element("a", { href: `${path}/rows/${id}`, title: id }, element("bdi", {}, name));
+  const row = listed?.row ?? readIds(values);
+  const name = toLabel({ columns }, row);
+  if (listed === undefined)
+    return element("th", { scope: "row" }, "New: ", element("bdi", {}, name ?? "row"));
+  const { id } = listed.row;
+  const text = element("bdi", {}, name ?? shortenId(id));
+  const link = element("a", { href: `${path}/rows/${id}`, title: id }, text);
   return element("th", { scope: "row" }, link);
 }
 
@@ -94,10 +107,10 @@ function renderValues({ row }: Change, name: string, json: string): Node[] {
   const column = findColumn(name);
   if (column === undefined) return [];
   const { tables } = readTable();
-  const after = readRow(`{"id":${JSON.stringify(row.row.id)},${JSON.stringify(name)}:${json}}`);
-  const cells = [row.row, after].map((one) => toNode(renderCell(column, one, { tables, labels })));
-  if (cells[1] instanceof HTMLElement) cells[1].classList.add("now-value");
-  return cells;
+  const show = (of: Row) => toNode(renderCell(column, of, { tables, labels }));
+  const after = show(readRow(`{"id":"",${JSON.stringify(name)}:${json}}`));
+  if (after instanceof HTMLElement) after.classList.add("now-value");
+  return [row === undefined ? element("td", { class: "quiet" }, "new") : show(row.row), after];
 }
 
 function renderTable(label: string, head: readonly string[], lines: readonly Node[]): HTMLElement {
@@ -132,31 +145,55 @@ async function save(drawer: Drawer, wanted: Wanted): Promise<void> {
   const [first] = results;
   const isInvalid = results.every(({ code }) => code === "validation_failed");
   if (isInvalid && onInvalid !== undefined) return onInvalid(first?.reason ?? "");
-  showResults(drawer, { verb: "Changed", results, wanted });
+  showResults(drawer, { verbs: ["Changed", "Added"], results, wanted });
 }
 
-type Shown = { verb: string; results: readonly Result[]; wanted: Wanted | undefined };
+type Shown = {
+  /** What happened to stored rows, and to new ones. */
+  readonly verbs: readonly [string, string];
+  readonly results: readonly Result[];
+  readonly wanted: Wanted | undefined;
+};
 
-function showResults(drawer: Drawer, { verb, results, wanted }: Shown): void {
+function verbOf({ change }: Result, [ofStored, ofNew]: Shown["verbs"]): string {
+  return change.row === undefined ? ofNew : ofStored;
+}
+
+/** Such as `Changed 15 of 15 rows, added 24 of 25 rows`. */
+function describeResults({ verbs, results }: Shown): string {
+  return [...new Set(verbs)]
+    .flatMap((verb) => {
+      const of = results.filter((result) => verbOf(result, verbs) === verb);
+      const done = of.filter(({ reason }) => reason === undefined).length;
+      return of.length === 0 ? [] : [`${verb} ${done} of ${countOf(of.length)}`];
+    })
+    .map((part, index) => (index === 0 ? part : part.toLowerCase()))
+    .join(", ");
+}
+
+function showResults(drawer: Drawer, shown: Shown): void {
+  const { verbs, results, wanted } = shown;
   const failed = results.filter(({ reason }) => reason !== undefined);
-  const undo = toUndo(results);
+  const isWritten = results.some(({ row }) => row !== undefined);
   const lines = [...failed, ...results.filter(({ reason }) => reason === undefined)].map(
-    ({ change, reason }) =>
-      element(
+    (result) => {
+      const { change, row, reason } = result;
+      const text = reason === undefined ? verbOf(result, verbs) : `Not saved: ${reason}`;
+      return element(
         "tr",
         reason === undefined ? {} : { class: "is-failed" },
-        nameRow(change),
-        element("td", {}, reason === undefined ? "Saved" : `Not saved: ${reason}`),
-      ),
+        nameRow(change, change.row ?? row),
+        element("td", {}, text),
+      );
+    },
   );
   const restore = async () => {
-    const restored = await writeChanges(undo, showProgress(drawer, undo.length));
-    showResults(drawer, { verb: "Restored", results: restored, wanted: undefined });
+    const undone = await undoChanges(results, showProgress(drawer, results.length));
+    showResults(drawer, { verbs: ["Restored", "Removed"], results: undone, wanted: undefined });
   };
-  const title = `${verb} ${results.length - failed.length} of ${results.length} rows`;
   const hint = `${countOf(failed.length)} not saved. The preview shows their current state before you try again.`;
   drawer.show(
-    title,
+    describeResults(shown),
     [
       ...(failed.length > 0 ? [element("p", {}, hint)] : []),
       renderTable("Results", ["Row", "Result"], lines),
@@ -173,20 +210,23 @@ function showResults(drawer: Drawer, { verb, results, wanted }: Shown): void {
                 ),
               ]
             : []),
-          ...(undo.length > 0 ? [makeFormButton("Undo", "quiet", () => void restore())] : []),
+          ...(isWritten ? [makeFormButton("Undo", "quiet", () => void restore())] : []),
         ],
   );
 }
 
 /** The same values for the current rows. */
 async function review(drawer: Drawer, wanted: Wanted, failed: readonly Result[]): Promise<void> {
-  const values = new Map(failed.map(({ change }) => [change.row.row.id, change.values]));
+  const fresh = failed.map(({ change }) => change).filter(({ row }) => row === undefined);
+  const values = new Map(
+    failed.flatMap(({ change: { row, values: of } }) => (row ? [[row.row.id, of]] : [])),
+  );
   const rows = await readRows([...values.keys()], true);
   await readLabels(rows);
   const changes = rows.map((row) => ({ row, values: values.get(row.row.id) ?? new Map() }));
   const missing = values.size - rows.length;
   const notes = missing > 0 ? [`${countOf(missing)} not found.`] : [];
-  showChanges(drawer, { ...wanted, changes, notes });
+  showChanges(drawer, { ...wanted, changes: [...changes, ...fresh], notes });
 }
 
 const VISIBLE_COLUMNS = 3;
@@ -199,7 +239,7 @@ export function showDeletion(drawer: Drawer, rows: readonly ListedRow[], onDone:
     element(
       "tr",
       {},
-      nameRow({ row, values: new Map() }),
+      nameRow({ row, values: new Map() }, row),
       ...some.map((column) => toNode(renderCell(column, row.row, { tables, labels }))),
     ),
   );
@@ -224,7 +264,7 @@ export function showDeletion(drawer: Drawer, rows: readonly ListedRow[], onDone:
     showProgress(drawer, rows.length);
     const results = await deleteRows(rows);
     if (results.some(({ reason }) => reason !== undefined))
-      return showResults(drawer, { verb: "Deleted", results, wanted: undefined });
+      return showResults(drawer, { verbs: ["Deleted", "Deleted"], results, wanted: undefined });
     drawer.close();
     showSaved("Deleted");
     onDone();

@@ -12,14 +12,29 @@ import { announce, element } from "../dom.ts";
 import { makeGridInput } from "../input.ts";
 import { hideSaveState } from "../save_state.ts";
 import { findEditCell, moveFocus, STEPS, type Step, showCellForm } from "./cell_form.ts";
-import { columnOf, findCell, findGrid, readPosition, rowIdOf, toChord } from "./cells.ts";
-import { findControl } from "./fields.ts";
+import {
+  columnOf,
+  findCell,
+  findGrid,
+  isOfNewRow,
+  readPosition,
+  rowIdOf,
+  toChord,
+} from "./cells.ts";
+import { enterText, findControl } from "./fields.ts";
 import { onRowsChanged, readKnown } from "./rows.ts";
 import { type CellName, type Edit, makeSaves } from "./saves.ts";
 import { fetchRow } from "./store.ts";
 import { findColumn } from "./values.ts";
 
 const VISIBLE_CHARS = 80;
+
+let typesNewRow: (cell: HTMLTableCellElement) => void = () => undefined;
+
+/** Calls the listener when text is typed in the row that adds others. */
+export function onNewRowTyped(listener: typeof typesNewRow): void {
+  typesNewRow = listener;
+}
 
 type Target = CellName & { readonly kind: NamedColumn };
 
@@ -60,7 +75,8 @@ export function handleTypingKey(event: KeyboardEvent): boolean {
   const chord = toChord(event);
   const cell = input.cell();
   if (cell === undefined || (!input.isTyping() && opening === undefined)) return false;
-  const step = STEPS[chord];
+  // The form of the new row takes the text over.
+  const step = isOfNewRow(cell) ? undefined : STEPS[chord];
   if (chord === "Escape") {
     cancelOpening();
     discardTyped();
@@ -82,7 +98,11 @@ function readSettled(rowId: string): Promise<ListedRow | undefined> {
 
 function startTyping(cell: HTMLTableCellElement): void {
   const target = readTarget(cell);
-  if (target === undefined) return void input.empty();
+  if (target === undefined) {
+    if (isOfNewRow(cell)) typesNewRow(cell);
+    else input.empty();
+    return;
+  }
   if (cell === opening) return;
   saves.removeFailed(target);
   hideSaveState();
@@ -169,22 +189,13 @@ export async function openCell(cell: HTMLTableCellElement): Promise<boolean> {
   const typed = (text ?? "") + (input.empty() ?? "");
   if (shown === undefined || typed === "") return true;
   const control = findControl(shown.form, column);
-  if (isTextField(control)) {
-    // The end of an input for addresses cannot be selected otherwise.
-    control.value = typed;
-    control.dispatchEvent(new Event("input", { bubbles: true }));
-  } else {
+  if (!enterText(control, typed)) {
     // A choice or a calendar cannot take the text over: the text replaces the value, and the focus closes the form.
     typing = { rowId, column, from: Promise.resolve(row) };
     input.put(typed);
     input.focus();
   }
   return true;
-}
-
-function isTextField(control: HTMLElement | null): control is HTMLInputElement {
-  const isInput = control instanceof HTMLInputElement && control.type !== "date";
-  return isInput || control instanceof HTMLTextAreaElement;
 }
 
 /** Shows an edit that was not stored in its cell, unless the user types in another cell. */
@@ -232,7 +243,7 @@ function showEdit(edit: Edit, state: "waiting" | "failed"): void {
 function readTarget(cell: HTMLTableCellElement): Target | undefined {
   const column = columnOf(cell);
   const kind = column === undefined ? undefined : findColumn(column);
-  return column === undefined || kind === undefined
+  return column === undefined || kind === undefined || isOfNewRow(cell)
     ? undefined
     : { rowId: rowIdOf(cell), column, kind };
 }

@@ -16,6 +16,16 @@ export function findControl(form: HTMLFormElement, column: string): Control | nu
   return findField(form, column)?.querySelector<Control>(CONTROL) ?? null;
 }
 
+/** Enters a text as if it was typed. Returns whether the control takes texts. */
+export function enterText(control: Control | null, text: string): boolean {
+  const isInput = control instanceof HTMLInputElement && control.type !== "date";
+  if (!isInput && !(control instanceof HTMLTextAreaElement)) return false;
+  // The end of an input for addresses cannot be selected otherwise.
+  control.value = text;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+  return true;
+}
+
 /** The value of a field as displayed. */
 export function describeField(form: HTMLFormElement, column: string): string {
   const control = findControl(form, column);

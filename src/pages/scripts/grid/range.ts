@@ -1,13 +1,13 @@
 /**
  * A range of cells: selected with Shift and arrow keys, Shift and a click, or by dragging. Copied as a spreadsheet copies it, pasted
- * and filled down through the preview of changes.
+ * and filled down through the preview of changes. A pasted table continues in the rows of the next pages, and then in new rows.
  *
  * @module
  */
 
 import type { NamedColumn } from "../../../schema/mod.ts";
 import { readTsv, toTsv } from "../../../std/tsv.ts";
-import { type ListedRow, textOf } from "../../rows/row.ts";
+import { textOf } from "../../rows/row.ts";
 import { announce } from "../dom.ts";
 import { showFailure, showSaved } from "../save_state.ts";
 import {
@@ -19,21 +19,12 @@ import {
   readPosition,
   rowIdOf,
 } from "./cells.ts";
-import { showChanges } from "./changes.ts";
-import { countOf, openDrawer } from "./drawer.ts";
+import { countOf } from "./drawer.ts";
 import { input } from "./editor.ts";
+import { type PastePage, showNewValues, showPasted, type Target } from "./pasted.ts";
 import { onRowsChanged, readKnown } from "./rows.ts";
-import { findStored, readLabels } from "./store.ts";
-import {
-  describeSize,
-  findColumn,
-  isSameKind,
-  readIds,
-  toShown,
-  toValue,
-  type Value,
-} from "./values.ts";
-import type { Change } from "./write.ts";
+import { findStored } from "./store.ts";
+import { describeSize, findColumn, toShown } from "./values.ts";
 
 type Range = { readonly from: Position; readonly to: Position };
 
@@ -44,7 +35,7 @@ let copied: { readonly text: string; readonly json: readonly (readonly string[])
 
 const SELECTED = "td[aria-selected=true]";
 
-export function startRange(renew: () => void): void {
+export function startRange(page: PastePage): void {
   onRowsChanged((grid) => {
     grid.setAttribute("aria-multiselectable", "true");
     mark();
@@ -91,7 +82,7 @@ export function startRange(renew: () => void): void {
     const lines = isFree(event.target) ? readPasted(event.clipboardData) : undefined;
     if (lines === undefined) return;
     event.preventDefault();
-    void paste(lines, renew);
+    void paste(lines, page);
   });
 }
 
@@ -100,7 +91,7 @@ let dragStart: Position | undefined;
 function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
   if (!(target instanceof Element) || target.closest("form, a, button, input") !== null)
     return null;
-  return target.closest<HTMLTableCellElement>("[data-grid] tbody td");
+  return target.closest<HTMLTableCellElement>("[data-grid] :is(tbody, tfoot) td");
 }
 
 function isInDialog(target: EventTarget | null): boolean {
@@ -130,7 +121,7 @@ export function handleRangeKey(
     return true;
   }
   if (chord === "Control+Backspace" && range !== undefined) {
-    void change("Set to null in", renew, () => ({ json: "null" }));
+    void setNull(renew);
     return true;
   }
   if (chord === "Escape" && range !== undefined) {
@@ -139,6 +130,11 @@ export function handleRangeKey(
   }
   if (!/^(Control|Shift|Alt|Meta)/.test(chord)) clear();
   return false;
+}
+
+async function setNull(renew: () => void): Promise<void> {
+  const targets = await readTargets();
+  await showNewValues("Set to null in", { targets, renew, toNew: () => ({ json: "null" }) });
 }
 
 function extendTo(asked: Position): void {
@@ -175,17 +171,19 @@ function describe(): string {
   return `${countOf(lines.length)}, ${countOf(lines[0]?.length ?? 0, "column")} selected`;
 }
 
-/** The selected cells with a value, or the current cell. */
+/** The selected cells of stored rows with a value, or the current cell. */
 function listSelected(): HTMLTableCellElement[][] {
   const current = input.cell();
   const cells = range === undefined ? (current === undefined ? [] : [[current]]) : listCells(range);
-  return cells.map((line) => line.filter((cell) => columnOf(cell) !== undefined));
+  return cells
+    .map((line) => line.filter((cell) => columnOf(cell) !== undefined && rowIdOf(cell) !== ""))
+    .filter((line) => line.length > 0);
 }
 
 /** The clipboard takes the text at once, so only rows that this page has read are copied. */
 function copy(event: ClipboardEvent): void {
   if (!isFree(event.target) || event.clipboardData === null) return;
-  const lines = listSelected().filter((line) => line.length > 0);
+  const lines = listSelected();
   if (lines.length === 0) return;
   const rows = lines.map((line) => ({ line, row: line[0] && findStored(rowIdOf(line[0])) }));
   const isRead = rows.every(({ row }) => row !== undefined);
@@ -211,60 +209,44 @@ function readPasted(data: DataTransfer | null): string[][] | undefined {
   return isTable || isOwn || range !== undefined ? readTsv(text) : undefined;
 }
 
-type Source = (row: ListedRow, column: NamedColumn, place: Position) => Value | Promise<Value>;
-
-const NOT_LOADED = {
-  issue: "Cannot read pasted values: check the connection, and reload the page",
-};
-
-/** The scripts of a page have the same digest. */
-async function loadReader() {
-  const address = import.meta.url.replace(/\/\w+\.(?=[0-9a-f]+\.js$)/, "/paste.");
-  try {
-    const { makePasteReader }: typeof import("../paste.ts") = await import(address);
-    return makePasteReader();
-  } catch {
-    return undefined;
-  }
-}
-
-async function paste(lines: readonly (readonly string[])[], renew: () => void): Promise<void> {
+/** Pastes at the selected cell; a single value fills the range. */
+async function paste(lines: readonly (readonly string[])[], page: PastePage): Promise<void> {
   const text = toTsv(lines);
-  const exact =
-    copied !== undefined && text === toTsv(readTsv(copied.text)) ? copied.json : undefined;
-  const [height, width] = [lines.length, Math.max(...lines.map(({ length }) => length))];
+  const isCopied = copied !== undefined && text === toTsv(readTsv(copied.text));
   const start = listSelected()[0]?.[0] ?? input.cell();
   if (start === undefined) return;
   const from = readPosition(start);
-  // One value fills the range.
+  const [height, width] = [lines.length, Math.max(...lines.map(({ length }) => length))];
   const isFilled = height * width === 1 && range !== undefined;
-  if (!isFilled)
-    range = { from, to: { row: from.row + height - 1, column: from.column + width - 1 } };
-  const rowsLeft = height - listSelected().length;
+  const to = { row: from.row + height - 1, column: from.column + width - 1 };
+  if (!isFilled) range = { from, to };
   mark();
-  const loading = loadReader();
-  const find = <Part>(of: readonly (readonly Part[])[], { row, column }: Position) =>
-    isFilled ? of[0]?.[0] : of[row]?.[column];
-  const notes =
-    rowsLeft > 0
-      ? [`${countOf(rowsLeft)} of the clipboard left out: the page has no more rows.`]
-      : [];
-  await change(
-    "Paste into",
-    renew,
-    async (row, column, place) => {
-      const json = exact && find(exact, place);
-      const value = find(lines, place);
-      if (value === undefined) return { json: textOf(row.row, column.name) };
-      if (json !== undefined && isSameKind(column, json)) return { json };
-      if (value === "" && !column.required) return { json: "null" };
-      const read = await loading;
-      if (read === undefined) return NOT_LOADED;
-      const pasted = { text: value, isPasted: true };
-      return read(column, value, place.row + 1) ?? toValue(column, pasted, row.row);
+  await showPasted(
+    {
+      ...{ lines, exact: isCopied ? copied?.json : undefined, isFilled },
+      columns: listColumns(range ?? { from, to }),
     },
-    notes,
+    { ...page, stored: await readTargets() },
   );
+}
+
+/** The selected rows, and their selected columns. */
+async function readTargets(): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const line of listSelected()) {
+    const row = line[0] && (await readKnown(rowIdOf(line[0])));
+    const columns = line.flatMap((cell) => findColumn(columnOf(cell) ?? "") ?? []);
+    if (row !== undefined) targets.push({ row, columns });
+  }
+  return targets;
+}
+
+function listColumns({ from, to }: Range): NamedColumn[] {
+  const heads = [...(findGrid()?.tHead?.rows[0]?.cells ?? [])];
+  const [left, right] = [Math.min(from.column, to.column), Math.max(from.column, to.column)];
+  return heads
+    .slice(left, right + 1)
+    .flatMap(({ dataset }) => findColumn(dataset["column"] ?? "") ?? []);
 }
 
 /** Copies the first row of the range into the others; without a range, the cell above into the current one. */
@@ -272,41 +254,13 @@ async function fillDown(cell: HTMLTableCellElement, renew: () => void): Promise<
   const { row, column } = readPosition(cell);
   if (range === undefined && row > 0)
     range = { from: { row: row - 1, column }, to: { row, column } };
-  const [first] = listSelected();
-  const top = first?.[0] && (await readKnown(rowIdOf(first[0])));
+  const targets = await readTargets();
+  const top = targets[0]?.row;
   if (top === undefined) return;
-  await change("Fill down into", renew, (listed, { name }) => ({
-    json: listed.row.id === top.row.id ? textOf(listed.row, name) : textOf(top.row, name),
-  }));
-}
-
-/** Previews new values of the selected cells. */
-async function change(
-  what: string,
-  renew: () => void,
-  toNew: Source,
-  notes: readonly string[] = [],
-) {
-  const lines = listSelected();
-  const changes: Change[] = [];
-  const issues: string[] = [];
-  for (const [row, line] of lines.entries()) {
-    const known = line[0] && (await readKnown(rowIdOf(line[0])));
-    if (known === undefined) continue;
-    const values = new Map<string, string>();
-    for (const [place, cell] of line.entries()) {
-      const column = findColumn(columnOf(cell) ?? "");
-      if (column === undefined) continue;
-      const value = await toNew(known, column, { row, column: place });
-      if ("issue" in value) issues.push(`Row ${row + 1}, ${column.name}: ${value.issue}`);
-      else if (value.json !== textOf(known.row, column.name)) values.set(column.name, value.json);
-    }
-    if (values.size > 0) changes.push({ row: known, values });
-  }
-  const after = changes.map(({ row, values }) => ({
-    ...row,
-    row: { ...row.row, ...readIds(values) },
-  }));
-  await readLabels(after);
-  showChanges(openDrawer(renew), { what, changes, notes, issues });
+  await showNewValues("Fill down into", {
+    ...{ targets, renew },
+    toNew: (listed, { name }) => ({
+      json: textOf((listed?.row.id === top.row.id ? listed : top).row, name),
+    }),
+  });
 }

@@ -2,11 +2,14 @@
 import {
   DEFAULT_LIMIT,
   describeRange,
+  NO_ROWS,
+  NONE_HERE,
   type Place,
   readPlace,
   renderGrid,
   renderRowsPage,
   type Total,
+  toRowCount,
   withPlace,
 } from "../../rows/grid.tsx";
 import type { ListedRow } from "../../rows/row.ts";
@@ -15,9 +18,11 @@ import { announce, element, SMALL_BUTTON } from "../dom.ts";
 import { toNode } from "../dom_jsx.ts";
 import { countRequests } from "../pending.ts";
 import { showFailure } from "../save_state.ts";
+import { readQuery } from "../search/pages.ts";
 import { withOpened } from "../search/state.ts";
 import { showTimes } from "../times.ts";
 import {
+  countGridRows,
   findCurrent,
   findGrid,
   findRow,
@@ -39,6 +44,7 @@ import {
   readRows,
   readTable,
   tagOf,
+  toListed,
   toRows,
   toUrl,
 } from "./store.ts";
@@ -79,6 +85,14 @@ export function isShownAt(url: string): boolean {
   return shownAt === withOpened(url, undefined);
 }
 
+/** The rows below those on the page, max `max`; fewer if the table ends. @throws {SearchError} a request failed */
+export async function readNextRows(max: number): Promise<ListedRow[]> {
+  if (findPager("next") === null) return [];
+  const offset = currentPlace().offset + countGridRows(findGrid());
+  const pages = await readQuery(toUrl(), { parameters: [], max, offset });
+  return pages.flatMap((page) => page.texts().map(toListed));
+}
+
 let total: Total | undefined;
 /** Resolves with the texts of the rows that the server rendered. */
 let first: Promise<void> | undefined;
@@ -89,10 +103,9 @@ export function showTotal(found: Total | undefined): void {
   const place = currentPlace();
   const grid = findGrid();
   if (range === null || grid === null || range.dataset["range"] === "found") return;
-  const count = grid.tBodies[0]?.rows.length ?? 0;
-  range.textContent = describeRange(place, count, total);
+  range.textContent = describeRange(place, countGridRows(grid), total);
   if (found !== undefined && "count" in found && found.isEstimate === undefined)
-    grid.setAttribute("aria-rowcount", String(found.count + 1));
+    grid.setAttribute("aria-rowcount", String(toRowCount(found.count)));
 }
 
 /** A link to the last page, as soon as it is known. */
@@ -126,8 +139,7 @@ async function showPage(page: RowsShown, place: Place): Promise<void> {
   const parts = renderRowsPage(readTable(), { ...page, place, labels, total });
   replaceRows(toNodes(parts));
   if (total !== undefined) addLast(total);
-  if (page.rows.length === 0)
-    showNone(place.offset > 0 ? "No rows at this position." : "No rows yet.");
+  if (page.rows.length === 0) showNone(place.offset > 0 ? NONE_HERE : NO_ROWS);
 }
 
 /** Shows rows that a search found, without a place in the table. */

@@ -139,14 +139,15 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
   progress.end();
   const { rows, start, number, hasMore } = page;
   await showFoundRows(rows, start);
+  const none = `No rows match this search.${of.isWhole ? "" : ` ${NOT_WHOLE}`}`;
   if (rows.length === 0) {
     document.querySelector("[data-rows]")?.replaceChildren();
-    showNone(`No rows match this search.${of.isWhole ? "" : ` ${NOT_WHOLE}`}`);
+    showNone(none);
   }
-  const range = describeFound(of.count, { start, count: rows.length });
+  const range = rows.length === 0 ? "" : describeFound(of.count, { start, count: rows.length });
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
-  showPager(of.isWhole ? range : `${range}. ${NOT_WHOLE}`, [
+  showPager(of.isWhole || range === "" ? range : `${range}. ${NOT_WHOLE}`, [
     ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
     ...(hasMore ? [link("Next", "next", number + 1)] : []),
     ...(of.count !== undefined && of.count > currentLimit() ? [makeSelectFound(of)] : []),
@@ -154,7 +155,7 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
   markSorted(currentState().order);
   const grid = findGrid();
   if (focus !== undefined && grid !== null) focusCell(grid, focus);
-  announce(range);
+  announce(range || none);
   if (of.count === undefined || isFresh) void countFound(of, page);
 }
 
@@ -195,6 +196,14 @@ async function readPageOf(of: Found): Promise<FoundPage> {
   of.starts[number] = { start: start + rows.length, after: next };
   if (start === 0 && next === undefined) of.count = rows.length;
   return { rows, start, number, hasMore: next !== undefined };
+}
+
+/** The rows found below those on the page, max `max`. @throws {SearchError} a request failed */
+export async function readNextFound(max: number): Promise<ListedRow[]> {
+  const after = found?.starts[readPageNumber(location.hash)]?.after;
+  if (found === undefined || after === undefined) return [];
+  const pages = await readQuery(toUrl(), { parameters: found.parameters, max, after });
+  return pages.flatMap((page) => page.texts().map(toListed));
 }
 
 /** The number of all rows found, after the first are shown. */

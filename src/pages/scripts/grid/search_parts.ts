@@ -32,9 +32,10 @@ export function showProgress() {
   };
 }
 
-/** The line below the rows of a search. */
+/** The line below the rows of a search; without rows, only links. */
 export function showPager(range: string, links: readonly HTMLElement[]): void {
   document.querySelector("[data-rows] > .pager")?.remove();
+  if (range === "" && links.length === 0) return;
   const line = element("p", { class: "quiet", "data-range": "found" }, range);
   const nav = element("nav", { class: "pager", "aria-label": "Pages" }, line);
   nav.append(element("div", { class: "pager-links" }, ...links));
@@ -44,7 +45,6 @@ export function showPager(range: string, links: readonly HTMLElement[]): void {
 type Shown = { readonly start: number; readonly count: number };
 
 export function describeFound(total: number | undefined, { start, count }: Shown): string {
-  if (count === 0) return "No rows found";
   const all = total === undefined ? "" : ` of ${inDigits(total)}`;
   return `Rows ${inDigits(start + 1)} to ${inDigits(start + count)}${all} found`;
 }

@@ -17,13 +17,12 @@ import { countOf, makeFormButton, openDrawer } from "./drawer.ts";
 import { readField } from "./fields.ts";
 import { readLabels, readRows, readTable } from "./store.ts";
 import { findColumn, toValue } from "./values.ts";
+import { MAX_CHANGED } from "./write.ts";
 
 const ROW = "input.select[name=row]";
 const ALL = "[data-select-all]";
 /** The input of the grid while a cell is selected, but not edited. */
 const EMPTY_INPUT = ".grid-input:not(.is-typing)";
-/** Max rows of one change. */
-const MAX_CHANGED = 500;
 
 const selected = new Set<string>();
 

@@ -154,7 +154,9 @@ async function fetchRows(
 }
 
 /** Reads the labels of the rows that these rows reference. Without a label, the grid shows the id. */
-export async function readLabels(rows: readonly ListedRow[]): Promise<void> {
+export async function readLabels(
+  rows: readonly { readonly row: Readonly<Record<string, unknown>> }[],
+): Promise<void> {
   const { columns, targets } = readTable();
   const asked = new Map<string, Set<string>>();
   for (const { name, table = "" } of columns) {
