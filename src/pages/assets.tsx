@@ -22,8 +22,8 @@ const SOURCES = [
 ];
 
 /**
- * A page has at most one of the first four. Pages of rows also have `rows_page` or `import_page`, and pages that request a passkey have
- * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `rows_page` loads
+ * A page has at most one of the first four. Pages of rows also have `rows_page`, `row_page` or `import_page`, and pages that request a
+ * passkey have `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `rows_page` loads
  * `paste`.
  */
 export const SCRIPT_NAMES = [
@@ -32,6 +32,7 @@ export const SCRIPT_NAMES = [
   "reference",
   "guide",
   "rows_page",
+  "row_page",
   "import_page",
   "passkey",
   "theme",

@@ -190,7 +190,7 @@ async function respondWithForm(
       </div>,
     ],
     status: isOutdated ? 412 : (problem?.status ?? 200),
-    script: "rows_page",
+    script: "row_page",
   });
 }
 

@@ -137,6 +137,6 @@ async function respondWithForm(
     title: "New row",
     body: [issues && renderIssues("The row was not added.", issues), form],
     status: problem?.status ?? 200,
-    script: "rows_page",
+    script: "row_page",
   });
 }

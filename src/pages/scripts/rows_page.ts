@@ -6,7 +6,7 @@
  * @module
  */
 import { openAnnouncements } from "./dom.ts";
-import { addFieldHelp, openFormDialog } from "./forms/row_dialog.ts";
+import { openFormDialog } from "./forms/row_dialog.ts";
 import {
   addGridKeys,
   addSkipLink,
@@ -82,8 +82,7 @@ function undoLast(): void {
 }
 
 openAnnouncements();
-for (const form of document.querySelectorAll<HTMLFormElement>("form.action")) addFieldHelp(form);
-// The page of a single row has no grid.
+// The page of a disabled app has no grid.
 if (findTable() !== undefined) startTable();
 
 function startTable(): void {
