@@ -1,6 +1,6 @@
 /** Texts of a spreadsheet that are pasted into the grid: read as those of a file, and never with a guess. */
 import { expect, test } from "bun:test";
-import { makePasteReader } from "../../src/pages/scripts/paste.ts";
+import { makePasteReader } from "../../src/pages/scripts/grid/paste_reader.ts";
 import type { Kind } from "../../src/schema/mod.ts";
 
 const paste = (kind: Kind, ...texts: string[]) => {

@@ -69,7 +69,7 @@ export const ACCEPTED: readonly Accepted[] = [
     why: "The Console searches, filters and sorts rows with conditions whatever `PREVIEW` is",
     explains: (difference) =>
       onPages(/^\/console\/apps\/wiki\/(data|tables)\/pages(\/|$)/)(difference) &&
-      ["/assets/rows_page", "/assets/import_page", '"next":null'].some((text) =>
+      ["/assets/rows_page", "/assets/row_page", "/assets/import_page", '"next":null'].some((text) =>
         adds(text)(difference),
       ),
   },

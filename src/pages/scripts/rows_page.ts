@@ -64,6 +64,7 @@ import { toNextOrder } from "./grid/sort.ts";
 import { countRows, findTable, readTable } from "./grid/store.ts";
 import { isInputMethodKey } from "./input.ts";
 import { pressSaveAction } from "./save_state.ts";
+import { SearchError } from "./search/pages.ts";
 
 /** The effects of keys on the focused cell, except moves. */
 const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
@@ -95,7 +96,8 @@ function startTable(): void {
   arrangeColumns(document);
   startRange({
     renew,
-    readNext: (max) => (isSearch(location.href) ? readNextFound(max) : readNextRows(max)),
+    readNext: (max) =>
+      (isSearch(location.href) ? readNextFound(max) : readNextRows(max)).catch(toReason),
   });
   startRows();
   showSelection();
@@ -126,6 +128,11 @@ function startTable(): void {
     explainUnread();
   });
   followOpened(renew);
+}
+
+function toReason(error: unknown): string {
+  if (error instanceof SearchError) return error.message;
+  throw error;
 }
 
 /** The rows are shown first. */

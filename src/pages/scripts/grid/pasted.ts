@@ -1,20 +1,25 @@
 /**
  * New values of many cells in the preview of changes. A pasted table continues below the page, in the rows of the next pages, and
- * then in new rows.
+ * then in new rows. A script of its own: it gets what has a state on the page.
  *
  * @module
  */
 
 import { REQUIRED } from "../../../rows/mod.ts";
 import type { NamedColumn } from "../../../schema/mod.ts";
-import { type ListedRow, textOf } from "../../rows/row.ts";
-import { SearchError } from "../search/pages.ts";
+import type { ListedRow } from "../../rows/row.ts";
 import type { Position } from "./cells.ts";
-import { showChanges } from "./changes.ts";
-import { countOf, openDrawer } from "./drawer.ts";
-import { keep, readLabels, readTable } from "./store.ts";
-import { isSameKind, readIds, toValue, type Value } from "./values.ts";
-import { type Change, MAX_CHANGED } from "./write.ts";
+import { makePasteReader } from "./paste_reader.ts";
+import type { Value } from "./values.ts";
+import type { Change } from "./write.ts";
+
+/** The functions of the page. */
+export type Tools = Pick<typeof import("../../rows/row.ts"), "textOf"> &
+  Pick<typeof import("./store.ts"), "keep" | "readLabels" | "readTable"> &
+  Pick<typeof import("./values.ts"), "isSameKind" | "readIds" | "toValue"> &
+  Pick<typeof import("./changes.ts"), "showChanges"> &
+  Pick<typeof import("./drawer.ts"), "countOf" | "openDrawer"> &
+  Pick<typeof import("./write.ts"), "MAX_CHANGED">;
 
 /** A row that gets values in some columns; `undefined`: a new one. */
 export type Target = {
@@ -25,8 +30,8 @@ export type Target = {
 /** What the page does for a pasted table. */
 export type PastePage = {
   readonly renew: () => void;
-  /** The rows below those on the page, max `max`; fewer if the table ends. @throws {SearchError} a request failed */
-  readonly readNext: (max: number) => Promise<readonly ListedRow[]>;
+  /** The rows below those on the page, max `max`; fewer if the table ends. A text is the reason why they cannot be read. */
+  readonly readNext: (max: number) => Promise<readonly ListedRow[] | string>;
 };
 
 type Pasted = {
@@ -38,16 +43,14 @@ type Pasted = {
   readonly columns: readonly NamedColumn[];
 };
 
-const NOT_LOADED = {
-  issue: "Cannot read pasted values: check the connection, and reload the page",
-};
-
 /** Previews a pasted table. `stored` are the rows on the page that it covers. */
 export async function showPasted(
+  tools: Tools,
   { lines, exact, isFilled, columns }: Pasted,
   { stored, renew, readNext }: PastePage & { readonly stored: readonly Target[] },
 ): Promise<void> {
-  const loading = loadReader();
+  const { keep, readTable, isSameKind, textOf, toValue, countOf, MAX_CHANGED } = tools;
+  const read = makePasteReader();
   const find = <Part>(of: readonly (readonly Part[])[], { row, column }: Position) =>
     isFilled ? of[0]?.[0] : of[row]?.[column];
   const notes: string[] = [];
@@ -57,18 +60,18 @@ export async function showPasted(
   };
   leftOut(lines.length - count, `paste max ${MAX_CHANGED} rows, or import them`);
   const below = isFilled ? 0 : Math.max(count - stored.length, 0);
-  const next = below === 0 ? [] : await readNext(below).catch(toMessage);
+  const next = below === 0 ? [] : await readNext(below);
   const targets = [...stored.slice(0, isFilled ? undefined : count)];
   if (typeof next === "string") leftOut(below, next);
   else {
     keep(next);
     targets.push(...next.map((row) => ({ row, columns })));
-    const missing = listMissing(columns);
+    const missing = listMissing(readTable().columns, columns);
     const added = below - next.length;
     if (missing.length > 0) leftOut(added, `a new row needs ${missing.join(", ")}`);
     else for (let row = 0; row < added; row++) targets.push({ row: undefined, columns });
   }
-  await showNewValues("Paste into", {
+  await showNewValues(tools, "Paste into", {
     ...{ targets, renew, notes },
     toNew: async (row, column, place) => {
       const json = exact && find(exact, place);
@@ -76,41 +79,23 @@ export async function showPasted(
       if (value === undefined) return { json: row ? textOf(row.row, column.name) : "null" };
       if (json !== undefined && isSameKind(column, json)) return { json };
       if (value === "" && (row === undefined || !column.required)) return { json: "null" };
-      const read = await loading;
-      if (read === undefined) return NOT_LOADED;
       const pasted = { text: value, isPasted: true };
       return read(column, value, place.row + 1) ?? toValue(column, pasted, row?.row);
     },
   });
 }
 
-function toMessage(error: unknown): string {
-  if (error instanceof SearchError) return error.message;
-  throw error;
-}
-
 /** The columns without which no row can be created. */
-function listMissing(columns: readonly NamedColumn[]): string[] {
+function listMissing(all: readonly NamedColumn[], columns: readonly NamedColumn[]): string[] {
   const names = columns.map(({ name }) => name);
-  return readTable()
-    .columns.filter((column) => isAsked(column) && !names.includes(column.name))
+  return all
+    .filter((column) => isAsked(column) && !names.includes(column.name))
     .map(({ name }) => name);
 }
 
 /** Whether a new row needs a value. */
 function isAsked(column: NamedColumn): boolean {
   return column.required && column.default === undefined;
-}
-
-/** The scripts of a page have the same digest. */
-async function loadReader() {
-  const address = import.meta.url.replace(/\/\w+\.(?=[0-9a-f]+\.js$)/, "/paste.");
-  try {
-    const { makePasteReader }: typeof import("../paste.ts") = await import(address);
-    return makePasteReader();
-  } catch {
-    return undefined;
-  }
 }
 
 type NewValues = {
@@ -127,6 +112,7 @@ type NewValues = {
 
 /** Previews new values. A new row with an issue is left out, and so is one without values. */
 export async function showNewValues(
+  { readLabels, readIds, textOf, showChanges, openDrawer }: Tools,
   what: string,
   { targets, toNew, renew, notes = [] }: NewValues,
 ): Promise<void> {

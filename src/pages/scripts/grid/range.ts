@@ -19,12 +19,14 @@ import {
   readPosition,
   rowIdOf,
 } from "./cells.ts";
-import { countOf } from "./drawer.ts";
+import { showChanges } from "./changes.ts";
+import { countOf, openDrawer } from "./drawer.ts";
 import { input } from "./editor.ts";
-import { type PastePage, showNewValues, showPasted, type Target } from "./pasted.ts";
+import type { PastePage, Target, Tools } from "./pasted.ts";
 import { onRowsChanged, readKnown } from "./rows.ts";
-import { findStored } from "./store.ts";
-import { describeSize, findColumn, toShown } from "./values.ts";
+import { findStored, keep, readLabels, readTable } from "./store.ts";
+import { describeSize, findColumn, isSameKind, readIds, toShown, toValue } from "./values.ts";
+import { MAX_CHANGED } from "./write.ts";
 
 type Range = { readonly from: Position; readonly to: Position };
 
@@ -134,7 +136,12 @@ export function handleRangeKey(
 
 async function setNull(renew: () => void): Promise<void> {
   const targets = await readTargets();
-  await showNewValues("Set to null in", { targets, renew, toNew: () => ({ json: "null" }) });
+  const preview = await loadPreview();
+  await preview?.showNewValues(TOOLS, "Set to null in", {
+    targets,
+    renew,
+    toNew: () => ({ json: "null" }),
+  });
 }
 
 function extendTo(asked: Position): void {
@@ -209,6 +216,22 @@ function readPasted(data: DataTransfer | null): string[][] | undefined {
   return isTable || isOwn || range !== undefined ? readTsv(text) : undefined;
 }
 
+const TOOLS: Tools = {
+  ...{ keep, readLabels, readTable, isSameKind, readIds, textOf, toValue },
+  ...{ showChanges, countOf, openDrawer, MAX_CHANGED },
+};
+
+/** The scripts of a page have the same digest. */
+async function loadPreview(): Promise<typeof import("../paste.ts") | undefined> {
+  const address = import.meta.url.replace(/\/\w+\.(?=[0-9a-f]+\.js$)/, "/paste.");
+  try {
+    return await import(address);
+  } catch {
+    showFailure("Cannot show the new values: check the connection, and reload the page.");
+    return undefined;
+  }
+}
+
 /** Pastes at the selected cell; a single value fills the range. */
 async function paste(lines: readonly (readonly string[])[], page: PastePage): Promise<void> {
   const text = toTsv(lines);
@@ -221,7 +244,9 @@ async function paste(lines: readonly (readonly string[])[], page: PastePage): Pr
   const to = { row: from.row + height - 1, column: from.column + width - 1 };
   if (!isFilled) range = { from, to };
   mark();
-  await showPasted(
+  const preview = await loadPreview();
+  await preview?.showPasted(
+    TOOLS,
     {
       ...{ lines, exact: isCopied ? copied?.json : undefined, isFilled },
       columns: listColumns(range ?? { from, to }),
@@ -257,7 +282,8 @@ async function fillDown(cell: HTMLTableCellElement, renew: () => void): Promise<
   const targets = await readTargets();
   const top = targets[0]?.row;
   if (top === undefined) return;
-  await showNewValues("Fill down into", {
+  const preview = await loadPreview();
+  await preview?.showNewValues(TOOLS, "Fill down into", {
     ...{ targets, renew },
     toNew: (listed, { name }) => ({
       json: textOf((listed?.row.id === top.row.id ? listed : top).row, name),
