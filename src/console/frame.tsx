@@ -26,6 +26,8 @@ export type ConsolePage = {
   /** The entry in the navigation; defaults to the first parent page, or to the page itself. */
   entry?: (typeof ENTRIES)[number]["name"];
   title: string;
+  /** Whether the title is a value of an app, in any direction of text. */
+  isValue?: boolean;
   /** Distinguishes pages with the same heading; only in the window's title. */
   part?: string;
   /** The parent pages. */
@@ -72,7 +74,8 @@ export function respondWithConsoleProblem(problem: Problem, rejected: RejectedRe
 /** The frame of an error page has no visitor, and so no personal data. */
 type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
-function renderFrame({ me, entry, title, crumbs = [], actions, beside, tabs, body }: Framed): Html {
+function renderFrame(page: Framed): Html {
+  const { me, entry, title, isValue = false, crumbs = [], actions, beside, tabs, body } = page;
   const current = entry ?? crumbs[0]?.name ?? title;
   return (
     <>
@@ -184,9 +187,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, beside, tabs, bod
                   ))}
                 </p>
               )}
-              <h1>
-                <bdi>{title}</bdi>
-              </h1>
+              <h1>{isValue ? <bdi>{title}</bdi> : title}</h1>
             </div>
             {actions !== undefined && <div class="head-actions">{actions}</div>}
           </header>

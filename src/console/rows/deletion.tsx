@@ -69,6 +69,7 @@ export async function handleRowDeletion(
   });
   return respondWithRowsPage(table, {
     title: `Delete ${toLabel(table.definition, row) ?? `row ${shortenId(row.id)}`}`,
+    isValue: true,
     body: [problem && renderRejection(problem), form],
     status: problem?.status ?? 200,
   });

@@ -181,6 +181,7 @@ async function respondWithForm(
   });
   return respondWithRowsPage(table, {
     title: toRowTitle(table, row),
+    isValue: true,
     body: [
       isOutdated && renderConflict([...changed.keys()]),
       issues && renderIssues("Nothing was stored.", issues),

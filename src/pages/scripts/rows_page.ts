@@ -61,7 +61,7 @@ import {
 } from "./grid/search.ts";
 import { showSelection, startSelection } from "./grid/selection.ts";
 import { toNextOrder } from "./grid/sort.ts";
-import { countRows, findTable, readTable } from "./grid/store.ts";
+import { countRows, readTable } from "./grid/store.ts";
 import { isInputMethodKey } from "./input.ts";
 import { pressSaveAction } from "./save_state.ts";
 import { SearchError } from "./search/pages.ts";
@@ -83,12 +83,11 @@ function undoLast(): void {
 }
 
 openAnnouncements();
-// The page of a disabled app has no grid.
-if (findTable() !== undefined) startTable();
+startTable();
 
 function startTable(): void {
   const tools = document.querySelector("[data-tools]");
-  const names = findTable()?.columns.map(({ name }) => name) ?? [];
+  const names = readTable().columns.map(({ name }) => name);
   tools?.prepend(makeSearch());
   startMenus(makeColumnsMenu(names, () => renew()));
   tools?.after(startSelection(renew));

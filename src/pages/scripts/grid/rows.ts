@@ -36,7 +36,6 @@ import { markSelected } from "./selection.ts";
 import { addSortButtons } from "./sort.ts";
 import {
   fetchRow,
-  findTable,
   keep,
   keepOnly,
   labels,
@@ -207,7 +206,6 @@ export function startRows(before?: Position): void {
 
 /** Reads the rows that the server rendered, for edits and copies, and shows those that changed since. */
 export function readFirst(): void {
-  if (findTable() === undefined) return;
   first = readPage(currentPlace()).then(async (page) => {
     if (page === undefined || withOpened(location.href, undefined).includes("#")) return;
     keep(page.rows);

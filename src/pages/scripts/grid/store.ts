@@ -27,17 +27,12 @@ export const labels = new Map<string, string>();
 
 let opened: GridTable | undefined;
 
-/** The table of the page; `undefined` on the page of a single row. */
-export function findTable(): GridTable | undefined {
-  const text = document.querySelector<HTMLElement>("[data-table]")?.dataset["table"];
-  opened ??= text === undefined ? undefined : JSON.parse(text);
-  return opened;
-}
-
+/** The table of the page. */
 export function readTable(): GridTable {
-  const table = findTable();
-  if (table === undefined) throw new Error("This page has no table");
-  return table;
+  const text = document.querySelector<HTMLElement>("[data-table]")?.dataset["table"];
+  if (opened === undefined && text !== undefined) opened = JSON.parse(text) as GridTable;
+  if (opened === undefined) throw new Error("This page has no table");
+  return opened;
 }
 
 export function toUrl(id?: string): string {
