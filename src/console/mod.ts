@@ -6,5 +6,5 @@
  */
 export type { ConsolePageDeps } from "./enter.tsx";
 export { respondWithConsoleProblem } from "./frame.tsx";
-export { consoleRoutes } from "./routes.ts";
+export { consoleRoutes, unknownConsoleRoute } from "./routes.ts";
 export { makeRowsKeys } from "./rows/call.ts";

@@ -2,6 +2,8 @@
 import { compressResponse, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, PATHS } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { readConsole } from "../records/console/mod.ts";
 import { activityCsv, handleActivity, handleAppActivity } from "./activity/activity.tsx";
 import { handleChanges } from "./activity/changes.tsx";
 import { handlePush, handlePushes, pushesCsv } from "./activity/pushes.tsx";
@@ -18,6 +20,7 @@ import {
   handleConsoleSignIn,
   handleConsoleSignInForm,
   type Notices,
+  type Visit,
 } from "./enter.tsx";
 import { handleFind } from "./find.tsx";
 import type { FormAction } from "./form_page.tsx";
@@ -143,6 +146,20 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   { method: "GET", path: PATHS.consoleSignIn, access: "open", handle: handleConsoleSignIn },
   { method: "POST", path: PATHS.consoleSignIn, access: "open", handle: handleConsoleSignInForm },
 ];
+
+/** Paths without a page: only an administrator learns that there is none. */
+export const unknownConsoleRoute: Route<ConsolePageDeps> = {
+  method: "GET",
+  path: `${CONSOLE_PATH}/*`,
+  access: "open",
+  handle: enter(`${CONSOLE_PATH}/*`, handleUnknown, {}),
+};
+
+/** @throws {Problem} unknown_route — to an administrator */
+async function handleUnknown({ deps }: Visit): Promise<Response> {
+  await readConsole(deps, "list_apps", { search: "", after_slug: "", max_rows: 0 });
+  throw new Problem("unknown_route");
+}
 
 /** Compresses pages, but not files, which are streams. */
 function compressed(show: Handle): Handle {

@@ -33,6 +33,7 @@ type HandlerResult = Response | Promise<Response>;
 
 type Endpoint = {
   readonly method: Method;
+  /** `*` at the end stands for all paths without another route. */
   readonly path: string;
   /** For the OpenAPI document; undefined for pages. */
   readonly operation?: Operation;
@@ -79,6 +80,8 @@ export type Router<Deps> = (method: string, path: string) => Match<Deps> | undef
 type Node<Deps> = {
   literals: Map<string, Node<Deps>>;
   parameter: { name: string; node: Node<Deps> } | undefined;
+  /** The routes of all paths below this one that have no other route. */
+  rest: Node<Deps> | undefined;
   methods: Map<string, Route<Deps>>;
   allow: string;
   isAlsoValue: boolean;
@@ -99,8 +102,12 @@ export function makeRouter<Deps>(routes: readonly Route<Deps>[]): Router<Deps> {
     const segments = path.split("/");
     let node: Node<Deps> | undefined = root;
     let params: Record<string, string> | undefined;
+    let rest: Match<Deps> | undefined;
     for (let index = 1; index < segments.length; index++) {
       const segment: string = segments[index] ?? "";
+      const other = node.rest?.methods.get(method);
+      if (other !== undefined)
+        rest = { route: other, params: NO_PARAMS, allow: node.rest?.allow ?? "" };
       const literal: Node<Deps> | undefined = node.literals.get(segment);
       const isValue = literal === undefined || literal.isAlsoValue;
       if (isValue && node.parameter !== undefined && segment !== "") {
@@ -108,16 +115,16 @@ export function makeRouter<Deps>(routes: readonly Route<Deps>[]): Router<Deps> {
         params[node.parameter.name] = segment;
       }
       node = literal ?? (segment === "" ? undefined : node.parameter?.node);
-      if (node === undefined) return undefined;
+      if (node === undefined) return rest;
     }
-    if (node.methods.size === 0) return undefined;
+    if (node.methods.size === 0) return rest;
     return { route: node.methods.get(method), params: params ?? NO_PARAMS, allow: node.allow };
   };
 }
 
 function makeNode<Deps>(): Node<Deps> {
   return {
-    ...{ literals: new Map(), parameter: undefined, methods: new Map() },
+    ...{ literals: new Map(), parameter: undefined, rest: undefined, methods: new Map() },
     ...{ allow: "", isAlsoValue: false },
   };
 }
@@ -150,6 +157,10 @@ function addRoute<Deps>(root: Node<Deps>, route: Route<Deps>): void {
 }
 
 function addSegment<Deps>(node: Node<Deps>, segment: string, path: string): Node<Deps> {
+  if (segment === "*") {
+    node.rest ??= makeNode<Deps>();
+    return node.rest;
+  }
   if (segment.startsWith(":")) {
     node.parameter ??= { name: segment.slice(1), node: makeNode<Deps>() };
     if (node.parameter.name !== segment.slice(1))

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ConsolePageDeps, consoleRoutes } from "../console/mod.ts";
+import { type ConsolePageDeps, consoleRoutes, unknownConsoleRoute } from "../console/mod.ts";
 import { callerRoute, type DataDeps, dataRoutes, formerCallerRoute } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import { type Route, toWallBytes, type VirtualHost } from "../http/mod.ts";
@@ -36,7 +36,11 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
 export const docs: readonly Route<DataServiceDeps>[] = [...referenceRoutes, ...guideRoutes];
 
 /** The pages and the Console, on a separate host if `IDENTITY_URL` is set. */
-export const pages: readonly Route<IdentityServiceDeps>[] = [...pageRoutes, ...consoleRoutes];
+export const pages: readonly Route<IdentityServiceDeps>[] = [
+  ...pageRoutes,
+  ...consoleRoutes,
+  unknownConsoleRoute,
+];
 export const PAGE_PATHS: ReadonlySet<string> = new Set(
   pages.flatMap(({ path, preview }) => (preview === undefined ? [path] : [])),
 );

@@ -47,7 +47,7 @@ function readKey({ text }: TestResponse): string {
 
 const NEW_KEY = { name: "server", "scope data:read": "on", "scope data:write": "on", life: "30" };
 
-test("a missing page of the Console keeps the navigation", async () => {
+test("a missing page of the Console keeps the navigation, and is not for people without a Console role", async () => {
   for (const path of ["/console/nowhere", "/console/apps/no-such-app"]) {
     const { status, text, headers } = await visit(service, jar, path);
     expect([path, status, headers.get("content-type")]).toEqual([
@@ -58,6 +58,16 @@ test("a missing page of the Console keeps the navigation", async () => {
     expect(text).toContain('<nav class="side" aria-label="Console">');
   }
   expect((await visit(service, jar, "/authorize?app=no-such-app")).text).not.toContain("/console");
+  const other = await signInAs(service, await makePerson(service));
+  const denied = await visit(service, other, "/console");
+  for (const path of ["/console/nowhere", "/console/apps/a/b/c/d", "/console/"]) {
+    const { status, text } = await visit(service, other, path);
+    expect([path, status, text]).toEqual([path, 403, denied.text]);
+  }
+  expectRedirect(
+    await visit(service, new Map(), "/console/nowhere"),
+    "/console/sign-in?to=%2Fconsole%2Fnowhere",
+  );
 });
 
 test("an app, a key that is displayed once, and a first row are created from an empty service", async () => {
