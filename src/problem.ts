@@ -251,7 +251,7 @@ export class Problem extends Error {
   readonly details: Detail[] | undefined;
   /** The class of the value at each path of the first details. Never in a response: the database stores it. */
   found: readonly Found[] | undefined;
-  /** The query parameters that are invalid. Never in a response, whose message names them: the database stores their names. */
+  /** The query parameters that are invalid, one that was given twice as two. Never in a response, whose message names them: the database stores their names. */
   parameters: readonly string[] | undefined;
   readonly headers: Record<string, string>;
 

@@ -6,16 +6,17 @@
  * @module
  */
 
+import { readParameters } from "../http/mod.ts";
 import { CONSOLE_PATH, PATHS } from "../identity/mod.ts";
 import { type Html, type Part, SIGN_OUT_PATH } from "../pages/mod.ts";
-import { type ConsoleMatches, readConsole } from "../records/console/mod.ts";
+import { type ConsoleMatches, type ConsoleVisitor, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
 import { listAppPages } from "./app_page.tsx";
 import type { Visit } from "./enter.tsx";
 import { toPushNumber } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { readListQuery, renderSearch, type Searched } from "./list.tsx";
+import { type ListQuery, readListQuery, renderSearch, type Searched } from "./list.tsx";
 import { renderEmpty, renderText, renderTime, toApiUrl } from "./parts.tsx";
 import {
   ACTIVITY,
@@ -46,6 +47,8 @@ const SEARCHED: Searched = {
 const MAX_PUSHES = 3;
 /** Max results of each kind. */
 const MAX_HITS = 8;
+/** Max suggestions of a field. */
+const MAX_CHOICES = 40;
 /** With more keys, a result that revokes one of them is easily the wrong one. */
 const MAX_KEYS_WITH_ACTIONS = 2;
 /** What people type before a key. */
@@ -71,26 +74,40 @@ const PAGES: readonly Hit[] = [
 
 export async function handleFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
+  // A field that suggests apps, people, tables or keys also suggests before anything is typed.
+  const isLookup = new Map(readParameters(visit.context.query)).has("of");
   const search = toKeyId(query.search.replace(VERB, ""));
   const found = await readConsole(visit.deps, "find", {
     search,
     names: query.expression,
-    max_rows: search === "" ? 0 : MAX_HITS,
+    max_rows: isLookup ? MAX_CHOICES : search === "" ? 0 : MAX_HITS,
   });
+  if (isLookup) return respondWithGroups({ found, query, groups: toGroups("", found) });
   const groups = [
     { name: "Actions", hits: toKeyActions(found) },
     ...toGroups(search, found),
     { name: "Pages", hits: [...findPages(search), ...(await findAppPages(visit, query.search))] },
     { name: "Docs", hits: findGuides(visit, search) },
-  ].filter(({ hits }) => hits.length > 0);
+  ];
+  return respondWithGroups({ found, query, groups });
+}
+
+type FoundGroups = {
+  found: ConsoleMatches & { me: ConsoleVisitor };
+  query: ListQuery;
+  groups: readonly Group[];
+};
+
+function respondWithGroups({ found, query, groups }: FoundGroups): Response {
+  const shown = groups.filter(({ hits }) => hits.length > 0);
   return respondWithConsolePage({
     me: found.me,
     title: "Find",
     body: [
       renderSearch(FIND, query, SEARCHED),
-      groups.length === 0
+      shown.length === 0
         ? renderEmpty("No app, person, table, key or page matches.")
-        : groups.map(renderGroup),
+        : shown.map(renderGroup),
     ],
   });
 }

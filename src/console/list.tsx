@@ -38,6 +38,8 @@ type ListTable<Of extends Columns> = {
   cells?: { readonly [Name in keyof Of]?: (row: Row<Of>) => Part };
   /** The column that comes first. */
   first?: keyof Of;
+  /** Columns that other cells show. */
+  omitted?: readonly (keyof Of)[];
   /** The page, whose list can be sorted. */
   sorted?: { path: string; query: ListQuery };
   /** Links to the actions on a row. */
@@ -47,11 +49,13 @@ type ListTable<Of extends Columns> = {
 export function renderListTable<Of extends Columns>(
   list: Sortable<Of> & { columns: Of },
   rows: readonly Row<Of>[],
-  { label, now, cells, first, sorted, actions }: ListTable<Of>,
+  { label, now, cells, first, omitted = [], sorted, actions }: ListTable<Of>,
 ): Html {
   const { columns } = list;
   const visible = Object.entries(columns)
-    .flatMap(([name, { title, kind }]) => (title === undefined ? [] : [{ name, title, kind }]))
+    .flatMap(([name, { title, kind }]) =>
+      title === undefined || omitted.includes(name) ? [] : [{ name, title, kind }],
+    )
     .toSorted((a, b) => Number(b.name === first) - Number(a.name === first));
   const heads = visible.map(({ name, title, kind }) => ({
     name: title,

@@ -20,6 +20,7 @@ export {
   joinParts,
   renderFacts,
   renderLink,
+  renderMenu,
   renderPill,
   renderRowActions,
   renderTabs,

@@ -9,10 +9,21 @@ import { toKeyId } from "../std/key_secret.ts";
 import { SLOW_MS } from "../std/limits.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
 import { isUuid } from "../std/patterns.ts";
-import { renderLink, renderTextField } from "./parts.tsx";
+import { renderCheck, renderLink, renderTextField } from "./parts.tsx";
 import { REQUESTS } from "./paths.ts";
 
-const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
+const NAMES = [
+  "id",
+  "app",
+  "kind",
+  "code",
+  "table",
+  "key",
+  "field",
+  "from",
+  "to",
+  "console",
+] as const;
 type Name = (typeof NAMES)[number];
 /** The input as typed, for the form and for links. */
 export type TypedRequests = Record<Name, string>;
@@ -54,7 +65,7 @@ export function toRequestFilter(typed: TypedRequests) {
   return {
     of_reference: typed.id,
     app_slug: typed.app,
-    of_kind: REQUEST_KINDS.find((known) => known === typed.kind) ?? "",
+    of_kind: toKind(typed),
     of_code: typed.code,
     of_table: typed.table,
     of_key: typed.key,
@@ -62,6 +73,12 @@ export function toRequestFilter(typed: TypedRequests) {
     from_at: readMoment(typed.from),
     before_at: readMoment(typed.to),
   };
+}
+
+/** Without an id, the requests that the Console sent for its own pages are hidden. */
+function toKind({ id, kind, console }: TypedRequests): string {
+  const known = REQUEST_KINDS.find((name) => name === kind) ?? "";
+  return id === "" && console === "" ? `${known} of apps` : known;
 }
 
 /** A time in the format of links; other text does not filter. */
@@ -99,6 +116,9 @@ export function renderRequestsFilter(typed: TypedRequests): Html {
         {(["field", "from", "to"] as const).map(
           (name) => typed[name] !== "" && <input type="hidden" name={name} value={typed[name]} />,
         )}
+        {renderCheck("console", "Also the Console's own requests", {
+          ...{ isChecked: typed.console !== "", value: "yes" },
+        })}
         <div class="filter-buttons">
           <button class="button button-primary" type="submit">
             Find

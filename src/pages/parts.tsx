@@ -34,19 +34,37 @@ export function renderLink(
 
 type RowAction = readonly [name: string, path: string, tone?: Tone];
 
-/** Small links to the actions on a row, which `heard` names to screen readers. */
+/** Small links to the actions on a row, which `heard` names to screen readers. What ends something is in a menu. */
 export function renderRowActions(
   heard: Part,
   actions: readonly RowAction[],
   { isDialog = true }: Pick<LinkOptions, "isDialog"> = {},
 ): Html {
   const what = <span class="visually-hidden"> {heard}</span>;
+  const toLink = ([name, path, tone]: RowAction) =>
+    renderLink([name, what], path, tone, { isDialog, isSmall: true });
+  const hidden = actions.filter(([, , tone]) => tone === "danger");
+  const visible = actions.filter((action) => !hidden.includes(action));
   return (
     <span class="row-actions">
-      {actions.map(([name, path, tone], index) => [
-        index > 0 && " ",
-        renderLink([name, what], path, tone, { isDialog, isSmall: true }),
-      ])}
+      {visible.map((action) => [toLink(action), " "])}
+      {hidden.length > 0 && renderMenu(heard, hidden.map(toLink), hidden[0]?.[1] ?? "")}
+    </span>
+  );
+}
+
+/** A button that shows links: browsers open and close the menu without a script. `of` is its id. */
+export function renderMenu(heard: Part, links: readonly Part[], of: string): Html {
+  const id = `menu:${of}`;
+  return (
+    <span class="more-menu">
+      <button class="button button-quiet button-small" type="button" popovertarget={id}>
+        <span aria-hidden="true">⋯</span>
+        <span class="visually-hidden">More for {heard}</span>
+      </button>
+      <span class="more-list" id={id} popover>
+        {links}
+      </span>
     </span>
   );
 }

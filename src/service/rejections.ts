@@ -1,6 +1,6 @@
 /**
  * The rejections of one minute: exact counts by app, table and code, and samples with the key and the fields. Never
- * stores a value, a body, or a name that the app has not declared. Bounded, because clients can cause any number of errors.
+ * stores a value, a body, or a name that the app has not declared, except a short name of a query parameter. Bounded, because clients can cause any number of errors.
  *
  * @module
  */
@@ -58,7 +58,7 @@ export type Stored = {
   /** Whether the Console sent it for its pages of rows. */
   isOfConsole: boolean;
   table: string | undefined;
-  /** JSON pointers: declared columns, and positions in a batch; or names of query parameters, each after a slash. */
+  /** JSON pointers: declared columns, and positions in a batch; or names of query parameters, each after a slash, twice if given twice. */
   fields: readonly string[];
   /** What was found in each of these fields; empty if it is not known. */
   found: readonly Found[];
@@ -144,16 +144,26 @@ function toDeclared(
   };
 }
 
-/** Of a parameter for the row of a reference, such as `project.name`, the reference; of `not.or`, the group. */
+/** A misspelled parameter. A key, an id or another secret that was sent as a name has digits, or is longer. */
+const MISSPELLED = /^[a-z][a-z_]{0,30}$/i;
+
+/**
+ * Of a parameter for the row of a reference, such as `project.name`, the reference; of `not.or`, the group. A parameter of the
+ * endpoint that was given twice is stored twice.
+ */
 function toKnown(
   { columns }: TableDefinition,
   parameters: readonly string[],
 ): Pick<Stored, "fields" | "found"> {
   const names = parameters.map((name) => name.replace(/^not\./, "").replace(/\..*/s, ""));
   const known = names.filter(
-    (name) => QUERY_PARAMETERS.has(name) || columns.some((column) => column.name === name),
+    (name, index) =>
+      (QUERY_PARAMETERS.has(name) || names.indexOf(name) === index) &&
+      (QUERY_PARAMETERS.has(name) ||
+        columns.some((column) => column.name === name) ||
+        MISSPELLED.test(name)),
   );
-  const fields = [...new Set(known)].map((name) => `/${name}`);
+  const fields = known.map((name) => `/${name}`);
   return { fields: fields.slice(0, MAX_REJECTED_PATHS), found: [] };
 }
 

@@ -7,6 +7,7 @@ import {
   expectSound,
   type OnPage,
   openBrowser,
+  openMenu,
   openSite,
   readOnPage,
   signInToConsole,
@@ -215,6 +216,7 @@ test("the navigation's theme switch is remembered and applied before the first p
 test("destructive confirmations open over the list with the focus on Cancel, and report success", async () => {
   await openConsole("/console/apps/wiki/keys", { bypassCSP: true }, async (page) => {
     const dialog = page.getByRole("dialog");
+    await openMenu(page);
     await page.getByRole("link", { name: "Revoke key test" }).click();
     await dialog.getByRole("heading", { name: "Revoke a key" }).waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
@@ -222,7 +224,7 @@ test("destructive confirmations open over the list with the focus on Cancel, and
     await expectSound(page);
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Revoke");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("More for");
     await page.getByRole("link", { name: "Rotate key test" }).click();
     await dialog.getByRole("button", { name: "Rotate the key" }).click();
     await page.getByRole("heading", { name: "Copy this key now" }).waitFor();
@@ -232,7 +234,8 @@ test("destructive confirmations open over the list with the focus on Cancel, and
     const rows = await page.getByRole("row").allTextContents();
     expect([rows[1]?.includes("replaces"), rows[2]?.includes("replaced by")]).toEqual([true, true]);
     await page.waitForLoadState();
-    await page.getByRole("link", { name: "Revoke key test" }).last().click();
+    await openMenu(page.getByRole("row").last());
+    await page.getByRole("link", { name: "Revoke key test" }).click();
     await dialog.getByRole("button", { name: "Revoke the key" }).click();
     await page.getByRole("main").getByText("Key revoked.").waitFor();
     // The focus stays on the row, and the result is announced.

@@ -7,6 +7,7 @@ import {
   displays,
   expectSound,
   openBrowser,
+  openMenu,
   openSite,
   signInToConsole,
   withPage,
@@ -77,6 +78,8 @@ test("an administrator skips the navigation, opens an app and revokes a key by k
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Keys", exact: true }).focus();
   await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "More for key web server" }).focus();
+  await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Revoke key web server" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Revoke a key" }).waitFor();
@@ -111,6 +114,7 @@ test("a table is transferred to an app that uses it, without JavaScript", async 
   await follow(page, "0001");
   expect(await page.textContent("#sql")).toContain("create table data.");
   await go(page, "/console/apps/wiki/tables");
+  await openMenu(page, "More for notes");
   await follow(page, "Stop using notes");
   await page.getByText("all rows of wiki in notes").waitFor();
   await page.fill("#typed_name", "nothing");

@@ -8,6 +8,7 @@ import {
   expectSound,
   openAppHost,
   openBrowser,
+  openMenu,
   openSite,
   signInToConsole,
 } from "../support/browser.ts";
@@ -72,7 +73,8 @@ test("an invited person opens an app with a role until it is revoked, without Ja
   await press(page, "Save");
   await page.getByRole("status").waitFor();
   expect(await sessionIn(app)).toMatchObject({ user: { role: "reader" } });
-  await page.getByRole("row", { name: "wiki" }).getByRole("link", { name: "Revoke" }).click();
+  await openMenu(page.getByRole("row", { name: "wiki" }));
+  await page.getByRole("link", { name: "Revoke" }).click();
   await press(page, "Revoke the role");
   expect((await sessionIn(app)).status).toBe("forbidden");
   await follow(page, "End all");
@@ -107,7 +109,8 @@ test("an invitation is resent and accepted by its new link, and another invitati
   await page.goto(`${site.identityUrl}/console/invitations`);
   await row(cy.email).waitFor();
   expect(await row(bo.email).count()).toBe(0);
-  await row(cy.email).getByRole("link", { name: "Withdraw" }).click();
+  await openMenu(row(cy.email));
+  await page.getByRole("link", { name: "Withdraw" }).click();
   await press(page, "Withdraw the invitation");
   await page.getByRole("main").getByText("Invitation withdrawn.").waitFor();
   expect(await row(cy.email).count()).toBe(0);

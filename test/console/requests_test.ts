@@ -104,14 +104,15 @@ test("the page of a rejected request has the cause, the fields, the docs and a c
 
 test.each([
   { method: "GET", query: "limit=secret", named: ["limit"] },
-  { method: "GET", query: "limit=1&limit=2&offset=-1", named: ["limit", "offset"] },
+  { method: "GET", query: "limit=1&limit=2&offset=-1", named: ["limit, given twice", "offset"] },
+  { method: "GET", query: "per_page=secret&project.x=1", named: ["per_page", "project"] },
   {
     method: "GET",
     query: "title=secret&order=title.secret",
     named: ["title", "order"],
     on: "filters",
   },
-  { method: "GET", query: "secret=eq.1&offset=0&title=eq.x", named: [] },
+  { method: "GET", query: "secret1=eq.1&offset=0&title=eq.x", named: [] },
   { method: "GET", query: "not.or=(title.secret.1)", named: ["or"] },
   { method: "PATCH", query: "title=eq.x&dryRun=secret", named: ["dryRun"] },
   { method: "POST", query: "onConflict=title&existing=secret", named: ["existing"] },
@@ -122,11 +123,15 @@ test.each([
     const response = await service.call(other, `${LIST}?${query}`, { method, json });
     expect(response.status).toBe(400);
     const page = await untilKept(response);
-    const listed = [...page.matchAll(/<li><code><bdi>([^<]+)</g)].map(([, name]) => name);
+    const listed = [...page.matchAll(/<li><code><bdi>(.+?)<\/li>/g)].map(([, item = ""]) =>
+      item.replace(/<[^>]+>|\. Rejected since .*/g, ""),
+    );
     expect(listed.sort()).toEqual([...named].sort());
     expect(page.includes("is no column of the table")).toBe(named.length === 0);
     expect(page.includes("Invalid query parameter")).toBe(named.length > 0);
     expect(page).not.toContain("secret");
+    for (const name of method === "GET" ? listed : [])
+      expect(page).toContain(`${name.split(",")[0]}={${name.split(",")[0]}}`);
   },
 );
 

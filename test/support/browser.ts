@@ -1,7 +1,13 @@
 /** Debian's Chromium under playwright-core, and the hosts that a browser visits: gateway, pages, two apps. @module */
 import { expect } from "bun:test";
 import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from "playwright-core";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import { PASSWORD } from "./people.ts";
 import {
@@ -142,6 +148,14 @@ export async function withConsole(
     await run(page, issues);
   };
   await withPage(browser, signInFirst, options);
+}
+
+/** Opens the menu of what ends something, in a row of a list or next to other actions. */
+export async function openMenu(
+  of: Page | Locator,
+  what: string | RegExp = /^More for/,
+): Promise<void> {
+  await of.getByRole("button", { name: what }).click();
 }
 
 type Run = (page: Page) => Promise<void>;

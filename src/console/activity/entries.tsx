@@ -53,6 +53,7 @@ function renderDay(day: string, entries: readonly AuditEntry[], { now, hasApp }:
   return renderListTable(auditList, [...folded.keys()], {
     label: `Activity on ${day}`,
     now,
+    omitted: ["action"],
     cells: {
       actor: (entry) => (
         <div class="event">
@@ -62,7 +63,6 @@ function renderDay(day: string, entries: readonly AuditEntry[], { now, hasApp }:
           {renderRepeats(folded.get(entry) ?? [], now)}
         </div>
       ),
-      action: ({ action }) => <code class="action-name">{action}</code>,
     },
   });
 }
@@ -126,8 +126,9 @@ function toFact({
     return facts.length === 0 ? "without a difference" : facts.join(", ");
   }
   if (before !== undefined && after !== undefined) return toChange(before, after);
-  if (typeof keyId !== "string") return undefined;
-  return typeof name === "string" && name !== "" ? `${keyId} (${name})` : keyId;
+  // The key of a reader of rows is of no use to anyone.
+  if (typeof keyId !== "string" || NOISE.has(action)) return undefined;
+  return typeof name === "string" && name !== "" ? name : keyId;
 }
 
 /** `perMinuteOfKey` as words. */
@@ -137,7 +138,7 @@ function toLabel(field: string): string {
 
 function toChange(before: unknown, after: unknown, absent = "none"): string {
   const [was, is] = [before, after].map((value) => (value === null ? absent : toShort(value)));
-  return `from ${was} to ${is}`;
+  return was === is ? String(is) : `from ${was} to ${is}`;
 }
 
 /** A deleted person has only an id. */

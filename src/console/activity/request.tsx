@@ -175,17 +175,26 @@ function renderCause(
       <>
         <p>
           Invalid {isOfQuery(request) ? "query parameter" : "field"}
-          {paths.length === 1 ? "" : "s"}:
+          {new Set(paths).size === 1 ? "" : "s"}:
         </p>
         <ul class="plain">
-          {paths.map((_, index) => (
-            <li>{renderPath(index, request)}</li>
-          ))}
+          {paths.map(
+            (path, index) =>
+              paths.indexOf(path) === index && (
+                <li>
+                  {renderPath(index, request)}
+                  {isOfQuery(request) && paths.lastIndexOf(path) > index && ", given twice"}
+                </li>
+              ),
+          )}
         </ul>
       </>
     ),
     paths.length === 0 && table !== null && isOfQuery(request) && (
-      <p>The name of the parameter is not stored, because it is no column of the table.</p>
+      <p>
+        The name of the parameter is not stored: it is no column of the table, and has digits or is
+        long.
+      </p>
     ),
     <p>
       {renderMarked(PROBLEMS[code].fix)} <a href={`${url}/docs#code-${code}`}>All about {code}</a>
@@ -301,7 +310,11 @@ function toCurl(
   { url, isRoute }: { url: string; isRoute: Visit["deps"]["isRoute"] },
 ): string {
   const path = isRoute(route) ? route.replace(":table", table ?? "{table}") : "/{path}";
-  const target = path.replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`);
+  const parameters = isOfQuery({ code }) ? paths.map((name) => name.slice(1)) : [];
+  const query = parameters.map((name) => `${name}={${name}}`).join("&");
+  const target =
+    path.replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`) +
+    (query === "" ? "" : `?${query}`);
   const hasBody = ["POST", "PATCH", "PUT"].includes(method);
   const lines = [
     `curl -sS${method === "GET" ? "" : ` -X ${quoteForShell(method)}`} ${quoteForShell(`${url}${target}`)}`,

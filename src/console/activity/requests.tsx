@@ -165,7 +165,8 @@ export function toVisiblePath({ route, table }: Pick<StoredRequest, "route" | "t
 
 const MAX_PATHS = 3;
 
-function renderPaths(paths: readonly string[]): Html {
+function renderPaths(stored: readonly string[]): Html {
+  const paths = [...new Set(stored)];
   const more = paths.length - MAX_PATHS;
   return (
     <>

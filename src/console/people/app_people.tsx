@@ -52,7 +52,7 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
       also <code>admin</code> here.
     </p>
   );
-  const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
+  const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "quiet", {
     isDialog: true,
   });
   return respondWithAppPage({

@@ -151,7 +151,7 @@ export function respondWithPeopleList<Row extends { email: string }>(
   });
 }
 
-/** The name with the address below it; without a name only the address. */
+/** The address, by which lists are sorted, with the name below it. */
 export function renderPersonLink({
   id,
   displayName,
@@ -160,9 +160,9 @@ export function renderPersonLink({
   return (
     <span class="person">
       <a class="row-name" href={toPersonPath(id)}>
-        {renderText(displayName ?? email)}
+        {renderText(email)}
       </a>
-      {displayName !== null && <span class="quiet person-address">{renderText(email)}</span>}
+      {displayName !== null && <span class="quiet person-address">{renderText(displayName)}</span>}
     </span>
   );
 }

@@ -29,6 +29,7 @@ import {
   renderFacts,
   renderLink,
   renderPill,
+  renderRowActions,
   renderText,
   renderTime,
 } from "../parts.tsx";
@@ -95,7 +96,7 @@ function renderAccount(page: PersonView, now: number): Html {
         [
           "Second factor",
           renderFactors(person),
-          hasFactor(person) && isFree && renderSmall("Reset", `${path}/second-factor`, "danger"),
+          hasFactor(person) && isFree && renderSmall("Reset", `${path}/second-factor`),
         ],
         [
           "Console role",
@@ -109,8 +110,8 @@ function renderAccount(page: PersonView, now: number): Html {
   );
 }
 
-function renderSmall(name: Part, path: string, tone?: "danger"): Html {
-  return renderLink(name, path, tone, { isDialog: true, isSmall: true });
+function renderSmall(name: Part, path: string): Html {
+  return renderLink(name, path, "quiet", { isDialog: true, isSmall: true });
 }
 
 /** The sign-in methods of the person, or the invitation. */
@@ -127,7 +128,7 @@ function renderWaysIn(page: PersonView, now: number): Fact[] {
     [
       "Invited",
       [renderTime(invitation.invitedAt, now), " ", renderInviter(invitation)],
-      isOpen && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
+      isOpen && renderSmall("Withdraw", `${path}/withdraw-invitation`),
     ],
     [
       "Invitation",
@@ -213,7 +214,7 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
       <h2>Sessions</h2>
       {isFree &&
         sessions.length > 0 &&
-        renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}
+        renderLink("End all", `${path}/end-sessions`, "quiet", { isDialog: true })}
     </div>,
     sessions.length === 0
       ? renderEmpty(renderNoSession(person, deps.now()))
@@ -235,11 +236,7 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
             },
             actions: ({ id }) =>
               isFree &&
-              renderSmall(
-                ["End", <span class="visually-hidden"> session {id}</span>],
-                `${path}/sessions/${id}`,
-                "danger",
-              ),
+              renderRowActions(<>session {id}</>, [["End", `${path}/sessions/${id}`, "danger"]]),
           }),
           renderListLinks({ path: `${path}/sessions` }),
         ],

@@ -6,7 +6,7 @@ import { type PersonView, readConsole } from "../../records/console/mod.ts";
 import { findLastBlocker } from "../../records/people/mod.ts";
 import { renderSaid } from "../action_page.tsx";
 import type { Visit } from "../enter.tsx";
-import { renderCheck, renderLink, renderText, renderTime } from "../parts.tsx";
+import { renderCheck, renderLink, renderMenu, renderText, renderTime } from "../parts.tsx";
 import { ACTIVITY, toPersonPath } from "../paths.ts";
 
 /** The names of boxes start with it. */
@@ -79,8 +79,12 @@ export function renderEnd(page: PersonView, visit: Visit): Html {
             {renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", {
               isDialog: true,
             })}
-            {renderLink("End access", `${path}/end-access`, "danger", { isDialog: true })}
-            {renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}
+            {renderLink("End access", `${path}/end-access`, "quiet", { isDialog: true })}
+            {renderMenu(
+              "this account",
+              [renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })],
+              "account",
+            )}
           </div>
         </>
       ) : (

@@ -87,7 +87,9 @@ function readWhole(name: string, text: string): number {
 }
 
 export function givenTwice(name: string): Problem {
-  return ofParameter(name, invalid(`Cannot read ${name}: it is given twice`));
+  const problem = invalid(`Cannot read ${name}: it is given twice`);
+  problem.parameters = [name, name];
+  return problem;
 }
 
 function notWhole(name: string, text: string, wanted: string): Problem {

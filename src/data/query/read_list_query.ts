@@ -175,7 +175,12 @@ export function toProblem(issues: readonly Problem[]): Problem {
   const problem = new Problem(isInvalid ? "invalid_query" : "unsupported_query", {
     message: [...messages].slice(0, MAX_ISSUES).join("; "),
   });
-  problem.parameters = [...new Set(issues.flatMap(({ parameters = [] }) => parameters))];
+  const doubled = issues.filter(({ parameters = [] }) => parameters.length > 1);
+  const named = issues.filter((issue) => !doubled.includes(issue));
+  problem.parameters = [
+    ...new Set(named.flatMap(({ parameters = [] }) => parameters)),
+    ...doubled.flatMap(({ parameters = [] }) => parameters),
+  ];
   return problem;
 }
 

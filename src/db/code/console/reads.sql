@@ -117,7 +117,7 @@ begin
       select key_id as "keyId", api_keys.name, slug as app, revoked_at as "revokedAt",
         coalesce(expires_at <= now(), false) as "isExpired"
       from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
-      where length(search) > 2 and (starts_with(key_id, search)
+      where search = '' or length(search) > 2 and (starts_with(key_id, search)
         or api_keys.name collate "C" ~ names)
       order by revoked_at is not null, coalesce(expires_at <= now(), false), slug, key_id
       limit max_rows) as hit));

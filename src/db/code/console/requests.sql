@@ -40,9 +40,10 @@ begin
       select stored_requests as entry, at, id from rowhouse.stored_requests
       where (of_reference = '' or stored_requests.id = any (ids))
         and (app_slug = '' or app_id = app)
-        and (of_kind <> 'failed' or status >= 400 and not is_rejected)
-        and (of_kind <> 'rejected' or is_rejected)
-        and (of_kind <> 'slow' or ms > ${SLOW_MS})
+        and (of_kind not like '% of apps' or not of_console)
+        and (of_kind not like 'failed%' or status >= 400 and not is_rejected)
+        and (of_kind not like 'rejected%' or is_rejected)
+        and (of_kind not like 'slow%' or ms > ${SLOW_MS})
         and (of_code = '' or code = of_code)
         and (of_table = '' or table_name = of_table)
         and (of_key = '' or key_id = of_key)

@@ -15,16 +15,22 @@ export function startFormDialogs(): void {
     if (link?.dataset["dialog"] === undefined) return;
     event.preventDefault();
     storeRow(link);
-    void openForm(link.href);
+    void openForm(link);
   });
 }
 
 /** Opens the page itself if it has no form that fits into a dialog: the page then states the reason. */
-async function openForm(url: string): Promise<void> {
+async function openForm(link: HTMLAnchorElement): Promise<void> {
+  const url = link.href;
   const response = await requestPage(url).catch(() => undefined);
   const dialog = element("dialog", { class: "dialog", "aria-labelledby": "dialog-title" });
   if (response === undefined || !fill(dialog, response)) return location.assign(url);
-  dialog.addEventListener("close", () => close(dialog));
+  dialog.addEventListener("close", () => {
+    close(dialog);
+    // The menu of the link is closed, and so the link has no focus.
+    if (document.activeElement === document.body)
+      link.closest("[popover]")?.parentElement?.querySelector("button")?.focus();
+  });
   dialog.addEventListener("click", (event) => {
     // "Cancel" leads to the page that is already behind the dialog.
     const isCancel = event.target instanceof Element && event.target.closest(".action-buttons > a");
@@ -145,7 +151,7 @@ export function focusActedRow(): boolean {
   if (notice === null || row === undefined) return false;
   const link = [...row.querySelectorAll("a")].find(({ href }) => href === stored.href);
   row.tabIndex = -1;
-  (link ?? row).focus();
+  (link?.checkVisibility() === true ? link : row).focus();
   announce(notice.textContent ?? "");
   return true;
 }

@@ -113,7 +113,6 @@ export function chooseNull(field: Element | null): boolean {
 // Suggests people, apps, tables or keys that the search finds by the typed text.
 
 const PAUSE_MS = 150;
-const MIN_CHARS = 2;
 
 export function startLookups(root: ParentNode = document): void {
   for (const input of root.querySelectorAll<HTMLInputElement>("input[data-lookup]")) start(input);
@@ -127,7 +126,8 @@ function start(input: HTMLInputElement): void {
   let asked = "";
   const ask = async () => {
     asked = input.value;
-    const response = await requestPage(`/console/find?${new URLSearchParams({ q: asked })}`);
+    const of = input.dataset["lookup"] ?? "";
+    const response = await requestPage(`/console/find?${new URLSearchParams({ q: asked, of })}`);
     if (asked !== input.value) return;
     const found = response.page.querySelectorAll(`[data-found=${input.dataset["lookup"]}] a`);
     list.replaceChildren(...[...found].map(toOption));
@@ -135,15 +135,18 @@ function start(input: HTMLInputElement): void {
   input.addEventListener("input", () => {
     clearTimeout(timer);
     // Ignores failed requests: the form can be sent without suggestions.
-    if (input.value.length >= MIN_CHARS)
-      timer = setTimeout(() => void ask().catch(() => undefined), PAUSE_MS);
+    timer = setTimeout(() => void ask().catch(() => undefined), PAUSE_MS);
   });
+  // The first of all, to choose from.
+  input.addEventListener("focus", () => void ask().catch(() => undefined), { once: true });
 }
 
 function toOption(link: Element): HTMLOptionElement {
   const name = link.textContent ?? "";
   const value = link.getAttribute("data-email") ?? name;
-  return element("option", { value, ...(name === value ? {} : { label: `${name} (${value})` }) });
+  const detail = link.nextElementSibling?.textContent?.trim() ?? "";
+  const label = name === value ? `${name} ${detail}`.trim() : `${name} (${value})`;
+  return element("option", { value, ...(label === value ? {} : { label }) });
 }
 
 // Enables the button of a permanent deletion after the name is typed. The server checks it again.
