@@ -99,10 +99,16 @@ export const assetRoutes: readonly Route<unknown>[] = [
 ].map(toRoute);
 
 function readAsset(file: string, type: string): Asset {
-  const text = readFileSync(new URL(file, import.meta.url), "utf8");
+  const source = readFileSync(new URL(file, import.meta.url), "utf8");
+  const text = type.startsWith("text/css") ? withoutComments(source) : source;
   const digest = new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 16);
   const [name, ending] = file.split(".");
   return { path: `/assets/${name}.${digest}.${ending}`, type, read: () => text };
+}
+
+/** Only their authors read the comments and the indentation of stylesheets. */
+function withoutComments(css: string): string {
+  return css.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s*\n\s*/g, "\n");
 }
 
 function toRoute({ path, type, read }: Asset): Route<unknown> {
