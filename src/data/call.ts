@@ -125,7 +125,7 @@ export async function callFunction(
   // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
   // connection, because it may have happened.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
-  const parameters = toParameters(table.definition, { app: appId, proof }, call, dialect);
+  const parameters = toParameters(table.definition, { app: appId, proof }, call);
   const options: Parameters<typeof deps.db.bytes>[2] = {
     retry: isKeyed || scopeOf(endpoint) === "data:read" ? "safe" : "unsafe",
     caller: context.request,
@@ -144,11 +144,9 @@ export async function callFunction(
         : statements.briefTexts[endpoint],
     grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
   };
-  // A cluster has none of the functions that find rows.
+  // Only a statement with nothing but the call reaches the node with the app's rows.
   const textInTurn = () =>
-    dialect.lacks === undefined
-      ? callInTurnText(table.definition, endpoint, dialect)
-      : texts[endpoint];
+    dialect.hasNodes ? texts[endpoint] : callInTurnText(table.definition, endpoint, dialect);
   const send = (text: string, limits = options) => deps.db.bytes(text, parameters, limits);
   const find = (freeMs?: number) =>
     freeMs === undefined
@@ -270,7 +268,7 @@ function statementsOf({ definition }: RecordedTable, dialect: Dialect): Statemen
   const briefTexts = textsOf((endpoint) => briefCallText(definition, endpoint, dialect));
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const kept = estimateKept(definition, { texts, dialect });
+  const kept = estimateKept(definition, texts);
   const created = { dialect, defaultBytes, texts, briefTexts, kept };
   cached.set(definition, created);
   return created;

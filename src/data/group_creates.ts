@@ -26,7 +26,7 @@ export function toGrouping(
   { values, table: { definition } }: CreateCall,
   { texts: { create_group: text }, kept, defaultBytes }: CreateStatement,
 ): Grouping | undefined {
-  if (!groupsCreates || catalog.dialect().lacks !== undefined) return undefined;
+  if (!groupsCreates || catalog.dialect().hasNodes) return undefined;
   const { id, body, bytes, claim } = values;
   return {
     key: `${appId} ${text} ${proof.toHex()}`,

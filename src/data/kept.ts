@@ -1,5 +1,5 @@
 /** What a session of PostgreSQL keeps of a table's functions. @module */
-import type { Dialect, Touched } from "../db/mod.ts";
+import type { Touched } from "../db/mod.ts";
 import { ALL_ENDPOINTS, type ColumnSet, type Endpoint, isShared } from "../tables/catalog/mod.ts";
 
 /** Functions whose plans do not grow with the columns. */
@@ -23,7 +23,7 @@ export type Kept = Readonly<Record<Endpoint, readonly Touched[]>>;
  */
 export function estimateKept(
   { name: table, columns }: ColumnSet,
-  { texts, dialect }: { texts: Readonly<Record<Endpoint, string>>; dialect: Dialect },
+  texts: Readonly<Record<Endpoint, string>>,
 ): Kept {
   const toBytes = (endpoint: Endpoint): number => {
     if (SMALL.has(endpoint)) return SMALL_BYTES;
@@ -33,7 +33,7 @@ export function estimateKept(
     return { table, code: texts[endpoint], bytes: toBytes(endpoint) };
   };
   const kept = ALL_ENDPOINTS.map((endpoint) => {
-    if (!isShared(endpoint, dialect)) return [endpoint, [toOwn(endpoint)]];
+    if (!isShared(endpoint)) return [endpoint, [toOwn(endpoint)]];
     const own = OF_ONE_ROW.has(endpoint) ? [toOwn("update")] : [];
     return [endpoint, [{ table, code: table, bytes: 0 }, ...own]];
   });

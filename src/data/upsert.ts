@@ -83,16 +83,11 @@ export function hasWriteQuery(
   return allowsQueries(deps, principal) && !readParameters(query).next().done;
 }
 
-/** @throws {Problem} invalid_query; forbidden; invalid_precondition; not_implemented; and as a create */
+/** @throws {Problem} invalid_query; forbidden; invalid_precondition; and as a create */
 export async function upsertRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const named = await requireTable(deps, context);
   checkAccept(context.request);
   const query = readUpsertQuery(context.query);
-  const { lacks } = deps.catalog.dialect();
-  if (lacks !== undefined)
-    throw new Problem("not_implemented", {
-      message: `${lacks.conditions} onConflict is not supported`,
-    });
   if (!allows(context.principal.scopes, "data:read")) throw scopeMissing("data:read");
   rejectIfMatch(context.request, "onConflict: it names the state of one row");
   const table = await findUnique(deps, context, named, query);

@@ -119,15 +119,10 @@ export async function deleteWhere(deps: DataDeps, context: KeyRequestContext): P
   });
 }
 
-/** @throws {Problem} not_implemented; forbidden; invalid_precondition; invalid_query; unsupported_query */
+/** @throws {Problem} forbidden; invalid_precondition; invalid_query; unsupported_query */
 async function readAsked(deps: DataDeps, context: KeyRequestContext): Promise<Asked> {
   const table = await requireTable(deps, context);
   checkAccept(context.request);
-  const { lacks } = deps.catalog.dialect();
-  if (lacks !== undefined)
-    throw new Problem("not_implemented", {
-      message: `${lacks.conditions} rows are written by their ids only`,
-    });
   if (!allows(context.principal.scopes, "data:read")) throw scopeMissing("data:read");
   rejectIfMatch(context.request, "conditions: it names the state of one row");
   return await readCurrent(deps, context, table, readQuery);

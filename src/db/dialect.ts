@@ -10,7 +10,6 @@ type Rejection = { readonly message: string; readonly remedy: string };
 
 /** Why a database lacks features, in messages for callers. */
 type Lacks = {
-  readonly conditions: string;
   readonly eventStreams: string;
   readonly changes: string;
   readonly setNull: Rejection;
@@ -29,7 +28,7 @@ export type Dialect = {
   readonly canChange: boolean;
   /** Whether rows are on several nodes, which serve calls and accept commands. */
   readonly hasNodes: boolean;
-  /** `undefined`: the database has every feature, previews included. */
+  /** `undefined`: the database has every feature. */
   readonly lacks: Lacks | undefined;
   /** The service's own functions where they differ, and the names of further objects in the schema rowhouse. */
   readonly service?: { readonly code: string; readonly keeps: readonly string[] };

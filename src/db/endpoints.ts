@@ -2,12 +2,10 @@
 
 /** Of every database, also of a cluster. */
 export const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
-/** Of a cluster, whose nodes have no functions of all tables. */
-const OF_NODES = ["update_many"] as const;
 /** Of databases on one server. */
 const OTHERS = ["create_group", "walk"] as const;
 /**
- * Of databases on one server: one function of the schema rowhouse for all tables, which builds its statements from the terms of a set
+ * One function of the schema rowhouse for all tables, which builds its statements from the terms of a set
  * (`tables/sql/functions/terms_body.ts`).
  */
 export const SHARED_ENDPOINTS = {
@@ -21,7 +19,7 @@ export const SHARED_ENDPOINTS = {
   update_keyed: "update_keyed_rows",
 } as const;
 
-export type OwnEndpoint = (typeof ENDPOINTS | typeof OTHERS | typeof OF_NODES)[number];
+export type OwnEndpoint = (typeof ENDPOINTS | typeof OTHERS)[number];
 export type SharedEndpoint = keyof typeof SHARED_ENDPOINTS;
 export type Endpoint = OwnEndpoint | SharedEndpoint;
 export const ALL_ENDPOINTS: readonly Endpoint[] = [
@@ -29,14 +27,12 @@ export const ALL_ENDPOINTS: readonly Endpoint[] = [
   ...OTHERS,
   ...(Object.keys(SHARED_ENDPOINTS) as SharedEndpoint[]),
 ];
-export const NODE_ENDPOINTS: readonly OwnEndpoint[] = [...ENDPOINTS, ...OF_NODES];
-
 /** The functions of a set: those of its own endpoints, and one that is only read. */
 export type SetFunction = OwnEndpoint | "terms";
-/** The functions of a set on one server. */
-export const SERVER_FUNCTIONS: readonly SetFunction[] = [...ENDPOINTS, ...OTHERS, "terms"];
 /** Every function that a set can have. */
-export const SET_FUNCTIONS: readonly SetFunction[] = [...SERVER_FUNCTIONS, ...OF_NODES];
+export const SET_FUNCTIONS: readonly SetFunction[] = [...ENDPOINTS, ...OTHERS, "terms"];
+/** The functions of a set on the nodes of a cluster. */
+export const NODE_FUNCTIONS: readonly SetFunction[] = [...ENDPOINTS, "terms"];
 
 const PLANNED = "pg_catalog.uuid, pg_catalog.bytea, pg_catalog.text, pg_catalog.text[]";
 

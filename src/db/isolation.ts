@@ -139,7 +139,6 @@ function print(expression: string, by: string): string {
 
 /** The service's table for printing expressions: without or with a copy on every node. */
 type Printer = "rowhouse.registrations" | "rowhouse.shards";
-const isOneServer = (printedBy: Printer) => printedBy === "rowhouse.registrations";
 
 /** The checked objects: apps' tables, functions, logins. Names of shards end with a number. */
 const SUBJECTS = `
@@ -183,7 +182,6 @@ owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),`
 
 /** Each query selects the violations of one rule. */
 function renderTableRules(printedBy: Printer): string {
-  const hasReader = isOneServer(printedBy);
   return `
   select 'Table ' || name || ' must have row security enabled and forced'
     from tables where not (relrowsecurity and relforcerowsecurity)
@@ -191,13 +189,13 @@ function renderTableRules(printedBy: Printer): string {
   select 'Table ' || name || ' must belong to ' || wanted_owner
     from tables where relowner is distinct from pg_catalog.to_regrole(wanted_owner)
   union all
-  select 'Table ' || name || ' must have only the tenant policy'${hasReader ? ` || case wanted_owner when 'rowhouse_tables' then ', and one by which ${READER.role} reads' else '' end` : ""}
+  select 'Table ' || name || ' must have only the tenant policy' || case wanted_owner when 'rowhouse_tables' then ', and one by which ${READER.role} reads' else '' end
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
         and coalesce(${print("polqual", printedBy)}, '') in (${POLICIES})
         and coalesce(${print("polwithcheck", printedBy)}, '') in (${POLICIES}))
-      from pg_catalog.pg_policy where polrelid = tables.oid${hasReader ? ` and not (wanted_owner = 'rowhouse_tables' and ${renderIsReaderPolicy(print("polqual", printedBy))})` : ""})
+      from pg_catalog.pg_policy where polrelid = tables.oid and not (wanted_owner = 'rowhouse_tables' and ${renderIsReaderPolicy(print("polqual", printedBy))}))
     or (select attname from pg_catalog.pg_attribute where attrelid = tables.oid and attnum = 1) is distinct from 'app_id'
   union all
   select 'Relation ' || name || ' must be a table' from relations where relkind not in ('r', 'p')
@@ -214,13 +212,9 @@ function renderTableRules(printedBy: Printer): string {
       grantee = (select oid from tenant) and not is_grantable
       and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))
       and not (grantee = (select oid from listener) and not is_grantable
-        and privilege_type = 'INSERT' and name in ('rowhouse.changes', 'rowhouse.row_changes'))${
-          hasReader
-            ? `
+        and privilege_type = 'INSERT' and name in ('rowhouse.changes', 'rowhouse.row_changes'))
       and not (grantee = (select oid from reader) and not is_grantable
-        and privilege_type = 'SELECT' and wanted_owner = 'rowhouse_tables')`
-            : ""
-        }`;
+        and privilege_type = 'SELECT' and wanted_owner = 'rowhouse_tables')`;
 }
 
 /** A role that owns functions that run with its rights, and the query that finds it. */
@@ -310,20 +304,16 @@ type Guarded = {
   readonly shared: readonly string[];
 };
 
-/** A statement with one value: the first issues as JSON. */
-export function renderIssues(
-  printedBy: Printer,
-  { finders, shared }: Guarded = { finders: {}, shared: [] },
-): string {
-  const ofOneServer = isOneServer(printedBy)
-    ? [
-        renderSharedRules(shared),
-        LISTENER_RULES,
-        renderOwnerRules(READER.role, "reader"),
-        renderReaderRules(finders, "app_tables"),
-      ]
-    : [];
-  const rules = [renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, ...ofOneServer, PLANTED];
+/** A statement with one value: the first issues as JSON. A node has neither listeners nor finders of tables. */
+function renderIssues(printedBy: Printer, { finders, shared }: Guarded): string {
+  const isOneServer = printedBy === "rowhouse.registrations";
+  const rules = [
+    ...[renderTableRules(printedBy), FUNCTION_RULES, ROLE_RULES, renderSharedRules(shared)],
+    ...(isOneServer ? [LISTENER_RULES] : []),
+    renderOwnerRules(READER.role, "reader"),
+    renderReaderRules(finders, "app_tables", { hasFinders: isOneServer }),
+    PLANTED,
+  ];
   return `${SUBJECTS}
 issues (issue) as (${rules.join("\n  union all")}
 )
@@ -344,3 +334,14 @@ begin
 end
 $function$;
 `;
+
+/** The function that reports the issues of a node. Processes of every release call it, so that they agree. */
+export const renderFindNodeIssues = (guarded: Guarded): string => `
+create or replace function rowhouse.find_node_issues() returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp set jit = off as $function$
+begin
+  return (${renderIssues("rowhouse.shards", guarded)})::jsonb;
+end
+$function$;
+grant execute on function rowhouse.find_node_issues
+  to ${Object.values(SERVING_ROLES).join(", ")}, rowhouse_tables;`;

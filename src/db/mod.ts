@@ -11,7 +11,7 @@ export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
 export * from "./endpoints.ts";
-export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
+export { APP_SETTING, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
 export * from "./migrations/grant_login.ts";
 export { UpgradeError } from "./migrations/message.ts";

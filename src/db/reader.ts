@@ -36,7 +36,11 @@ const OF_READER = `refclassid = 'pg_catalog.pg_authid'::pg_catalog.regclass and 
       and dbid in (0, (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database()))`;
 
 /** Each query selects the violations of one rule. `tables`: the relation of apps' tables. Those of an earlier release have neither policy nor grant. */
-export function renderReaderRules(finders: Finders, tables: string): string {
+export function renderReaderRules(
+  finders: Finders,
+  tables: string,
+  { hasFinders }: { hasFinders: boolean },
+): string {
   return `
   select 'Table ' || name || ' must let ${READER.role} read by a policy and a grant, or by neither'
     from ${tables} as app_tables where exists (select from pg_catalog.pg_policy where polrelid = app_tables.oid and polname = '${READER.policy}')
@@ -79,13 +83,18 @@ export function renderReaderRules(finders: Finders, tables: string): string {
       is_grantable or grantee is distinct from (select pg_catalog.to_regrole(caller)))))
   union all
   select 'Function find.' || proname || ' must be one of this release, with its body'
-    from pg_catalog.pg_proc where ${IN_FIND} and pg_catalog.right(proname, ${OF_TABLE.length}) <> '${OF_TABLE}' and not exists (
+    from pg_catalog.pg_proc where ${IN_FIND}${hasFinders ? ` and pg_catalog.right(proname, ${OF_TABLE.length}) <> '${OF_TABLE}'` : ""} and not exists (
       select from pg_catalog.json_each_text(${quoteLiteral(JSON.stringify(digestBodies(finders)))}) as known (name, digest)
       where name = proname and digest = pg_catalog.md5(prosrc)
     )
+${
+  hasFinders
+    ? `
   union all
   select 'Function find.' || name || '${OF_TABLE} must be one of this release, with its body'
-    from rowhouse.find_false_finders(null, false) as found (name)`;
+    from rowhouse.find_false_finders(null, false) as found (name)`
+    : ""
+}`;
 }
 
 const BODY = /\bas (\$\w*\$)([\s\S]*)\1$/;

@@ -104,11 +104,10 @@ async function handleDocument(
  * @throws {Problem} response_too_large — the app declares more than one document can describe
  */
 async function findPacked(
-  { catalog, documents: { routes, previews: named, maxBatchBytes, cache, begun } }: OpenapiDeps,
+  { catalog, documents: { routes, previews, maxBatchBytes, cache, begun } }: OpenapiDeps,
   appId: string | undefined,
 ): Promise<TaggedBody> {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
-  const previews = catalog.dialect().lacks === undefined ? named : [];
   const declared = (tables ?? []).map(toDisplayed);
   const terms = declared.map(({ number }) => number).join(",");
   const found = cache.find(appId ?? "", terms);

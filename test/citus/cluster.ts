@@ -12,6 +12,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -44,6 +45,8 @@ export function buildCitus(source: string): string {
   cpSync(source, work, { recursive: true, verbatimSymlinks: true });
   if (readFileSync(join(include, "commands/dbcommands.h"), "utf8").includes(DECLARED))
     declareOnly(join(work, "src/include/pg_version_compat.h"));
+  // Newer than its source: otherwise make generates it again, which needs autoconf.
+  utimesSync(join(work, "configure"), new Date(), new Date());
   run("./configure", ["--without-libcurl"], work);
   run("make", ["-s", "-j", String(navigator.hardwareConcurrency)], work);
   for (const folder of [dirname(bin), share])

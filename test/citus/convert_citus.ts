@@ -5,7 +5,7 @@ import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { addWorkers, citusUrl, dropOnNodes } from "../support/citus.ts";
-import { clusterUrls, withDatabase } from "../support/cluster.ts";
+import { clusterUrls, withDatabase, withRoot } from "../support/cluster.ts";
 import { makeProject, type Outcome, runCommand, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -47,12 +47,12 @@ beforeAll(async () => {
     env: env(),
   });
   expect(live).toMatchObject({ code: 0 });
-  await addWorkers(citusUrl() ?? "", service.database.name, withDatabase);
+  await addWorkers(citusUrl() ?? "", service.database.name, withRoot);
 });
 afterAll(async () => {
   project.remove();
   await service.close();
-  await dropOnNodes(citusUrl() ?? "", service.database.name, withDatabase);
+  await dropOnNodes(citusUrl() ?? "", service.database.name, withRoot);
 });
 
 async function create(app: TestApp, table: string, json: unknown, key?: string): Promise<string> {

@@ -72,7 +72,8 @@ const BREAKS = [
     change: "alter policy tenant on data.SHARD using (true)",
     repair: `alter policy tenant on data.SHARD using
       (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
-    issue: "Table data.SHARD must have only the tenant policy",
+    issue:
+      "Table data.SHARD must have only the tenant policy, and one by which rowhouse_reader reads",
   },
   {
     name: "a foreign trigger on one shard",

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readReport, readSkipped } from "../ci/report.ts";
 import { citusUrl, closeDatabase, TEST_TEMPLATE } from "../support/citus.ts";
-import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { makeDatabase, withRoot } from "../support/cluster.ts";
 import { buildCitus, startCitus } from "./cluster.ts";
 
 /** What a cluster rejects: previews, people's keys, and changes of tables other than new columns. */
@@ -59,7 +59,7 @@ CITUS_ADMIN_URL to a superuser at the coordinator of a cluster, in a database th
 }
 process.env["CITUS_ADMIN_URL"] = url;
 const template = await makeDatabase({ admin: url, serving: url, prepare: true });
-await closeDatabase(url, template.name, withDatabase);
+await closeDatabase(url, template.name, withRoot);
 const named = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-citus-"));
 const report = join(folder, "report.xml");

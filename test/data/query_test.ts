@@ -14,7 +14,6 @@ import {
   type TestService,
 } from "../support/service.ts";
 import { share } from "../support/share.ts";
-import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -349,20 +348,6 @@ test("a query accepts a column that another process has just pushed", async () =
   await service.pushSchema(growing, more);
   const { json } = await service.call(growing, "/v1/data/db/growing?a_first=is.null&title=eq.x");
   expect((json as Found).rows).toHaveLength(1);
-});
-
-testUnlessCitus("the test simulates a cluster")("queries get 501 on a Citus cluster", async () => {
-  await using distributed = await openTestService({ service: { previews: ["filters"] } });
-  const mine = await distributed.makeApp(schema);
-  await distributed.query("create table rowhouse.shards ()");
-  await distributed.service.admin.message(
-    "update rowhouse.versions set version = version + 1 where name = 'catalog'; select 1",
-  );
-  // A request for an unknown table refreshes the catalog.
-  await distributed.call(mine, "/v1/data/db/nothing");
-  const { status, text } = await distributed.call(mine, `${TODOS}?order=id`);
-  expect([status, codeOf(text)]).toEqual([501, "not_implemented"]);
-  expect((await distributed.call(mine, `${TODOS}?limit=1`)).status).toBe(200);
 });
 
 describe("without the preview", () => {

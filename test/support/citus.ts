@@ -8,17 +8,16 @@ import {
   admitNodes,
   type Database,
   DIALECTS,
-  readRows,
   setUpCluster,
   spreadLogins,
 } from "../../src/db/mod.ts";
-import { copyDatabase, endSessions, rejectSessions } from "./template.ts";
+import { copyDatabase, endSessions, type Root, rejectSessions } from "./template.ts";
 
 /** Few, because each test database creates this many shards for every distributed table. */
 const SHARDS = 4;
 
 type Node = { host: string; port: number; is_coordinator: boolean };
-type Open = <Result>(url: string, use: (database: Database) => Promise<Result>) => Promise<Result>;
+type Open = <Result>(url: string, use: (root: Root) => Promise<Result>) => Promise<Result>;
 
 /** Returns the coordinator's URL as a superuser; `undefined` if the tests run on plain PostgreSQL. */
 export function citusUrl(): string | undefined {
@@ -92,7 +91,7 @@ export async function copyOnNodes(
   open: Open,
 ): Promise<() => Promise<void>> {
   const nodes = await open(url, readNodes);
-  const copy = (root: Database) => copyDatabase(root, { template, name });
+  const copy = (root: Root) => copyDatabase(root, { template, name });
   await Promise.all(nodes.map((node) => open(toUrl(url, node), copy)));
   return () => dropOnNodes(url, name, open);
 }
@@ -116,18 +115,18 @@ export async function addWorkers(
 /** Drops a database on every node. */
 export async function dropOnNodes(url: string, name: string, open: Open): Promise<void> {
   const nodes = await open(url, readNodes);
-  const drop = (root: Database) => root.message(`drop database if exists ${name} with (force)`);
+  const drop = (root: Root) => root.message(`drop database if exists ${name} with (force)`);
   await closeDatabase(url, name, open);
   await Promise.all(nodes.map((node) => open(toUrl(url, node), drop)));
 }
 
 /** Returns the nodes, the coordinator first. */
-async function readNodes(root: Database): Promise<Node[]> {
-  return await readRows<Node>(
-    root,
+async function readNodes(root: Root): Promise<Node[]> {
+  const nodes = await root.message(
     `select nodename as host, nodeport as port, groupid = 0 as is_coordinator from pg_catalog.pg_dist_node
     where noderole = 'primary' order by groupid`,
   );
+  return nodes as Node[];
 }
 
 function toUrl(url: string, { host, port }: Node, database = "postgres"): string {
@@ -138,7 +137,7 @@ function toUrl(url: string, { host, port }: Node, database = "postgres"): string
   return target.href;
 }
 
-async function register(admin: Database, nodes: readonly Node[]): Promise<void> {
+async function register(admin: Root, nodes: readonly Node[]): Promise<void> {
   for (const { host, port, is_coordinator } of nodes)
     await admin.message(
       `select ${is_coordinator ? "citus_set_coordinator_host" : "citus_add_node"}('${host}', ${port})`,

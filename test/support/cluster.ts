@@ -139,7 +139,7 @@ async function create(access: Access, urls: ClusterUrls): Promise<() => Promise<
     const template = urls.workers === undefined ? process.env[TEST_TEMPLATE] : undefined;
     return template === undefined
       ? await createDistributed(access, urls)
-      : await copyOnNodes(urls.admin, { template, name }, withDatabase);
+      : await copyOnNodes(urls.admin, { template, name }, withRoot);
   }
   const root = openRoot(urls.admin);
   const found = templates.get(urls.admin) ?? findOrMakeTemplate(root, urls);
@@ -176,12 +176,25 @@ function openRoot(url: string): Root {
   return root;
 }
 
-function makeRoot(url: string): Root {
+/** Runs statements of an administrator with a connection of their own, however long they take. */
+export async function withRoot<Result>(
+  url: string,
+  use: (root: Root) => Promise<Result>,
+): Promise<Result> {
+  const root = makeRoot(url);
+  try {
+    return await use(root);
+  } finally {
+    await root.end();
+  }
+}
+
+function makeRoot(url: string): Root & { end: () => Promise<void> } {
   const sql = postgres(url, {
     ...{ max: ROOT_CONNECTIONS, fetch_types: false, onnotice: () => undefined },
     connection: { application_name: "rowhouse test root" },
   });
-  return { message: (text) => sql.unsafe(text) };
+  return { message: (text) => sql.unsafe(text), end: () => sql.end() };
 }
 
 function isDistributed({ admin, isPlain = false }: ClusterUrls): boolean {
@@ -192,7 +205,7 @@ async function createDistributed(
   access: Access,
   urls: ClusterUrls,
 ): Promise<CitusDatabase["drop"]> {
-  const citus = await makeCitusDatabase(urls, access.name, withDatabase);
+  const citus = await makeCitusDatabase(urls, access.name, withRoot);
   await withDatabase(urls.admin, (root) => setUp(root, access, citus));
   return citus.drop;
 }

@@ -1,6 +1,5 @@
 /** The names of a schema's generated functions, for tests that call them in SQL. @module */
 
-import { DIALECTS } from "../../src/db/mod.ts";
 import type { TableDefinition } from "../../src/schema/mod.ts";
 import { quoteLiteral } from "../../src/std/quote.ts";
 import {
@@ -12,7 +11,6 @@ import {
   type SetFunction,
   setName,
 } from "../../src/tables/catalog/mod.ts";
-import { citusUrl } from "./citus.ts";
 import { definitionOf } from "./service.ts";
 
 /** Returns the bare name of a function that serves an app of this schema. */
@@ -41,10 +39,9 @@ export function renderCall(
   { app, proof, values }: Passed,
 ): string {
   const set = findDeclared(schema, table);
-  const dialect = DIALECTS[citusUrl() === undefined ? "plain" : "citus"];
-  const name = isShared(endpoint, dialect) ? [quoteLiteral(setName(set))] : [];
+  const name = isShared(endpoint) ? [quoteLiteral(setName(set))] : [];
   const caller = [app, proof, ...name];
-  return `${calledName(set, endpoint, dialect)}(${caller.join(", ")}, ${values})`;
+  return `${calledName(set, endpoint)}(${caller.join(", ")}, ${values})`;
 }
 
 /** Returns the function with the types of its arguments, as drift reports it. */

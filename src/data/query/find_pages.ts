@@ -8,7 +8,6 @@ import {
   type NamedTags,
   prefers,
   readEncoding,
-  readParameters,
   type TaggedBody,
 } from "../../http/mod.ts";
 import type { Person } from "../../principal.ts";
@@ -23,7 +22,7 @@ import type { AppTables, Condition } from "./filter.ts";
 import { planFind } from "./find_plan.ts";
 import { explainGroups, type GroupQuery, planGroups, readGroupQuery } from "./group_query.ts";
 import { type IndexUse, useOfRelated } from "./index_use.ts";
-import { type ListQuery, ONLY_PAGES, type Page, readPage } from "./list_query.ts";
+import { type ListQuery, type Page, readPage } from "./list_query.ts";
 import {
   describeTime,
   explainNeededIndex,
@@ -65,8 +64,7 @@ const MAX_INLINE_ROWS = 100;
 
 /** The end of this caller's lists of all rows. */
 function toPageEnd(deps: DataDeps, { principal }: KeyRequestContext): keyof typeof PAGE_ENDS {
-  const { lacks } = deps.catalog.dialect();
-  return allowsQueries(deps, principal) && lacks === undefined ? "cursor" : "plain";
+  return allowsQueries(deps, principal) ? "cursor" : "plain";
 }
 
 /** A person whose rule has no walks, or too many rows or memberships for those of a list, gets the page of a query. */
@@ -81,7 +79,10 @@ async function findPage(
     const page = await findQueriedPage(deps, context, { table, tags, query, isFound: true });
     return toPageEnd(deps, context) === "cursor" ? page : withoutCursor(page);
   };
-  if (!isRuleWalked(table, context.principal.person)) return await find();
+  const { hasNodes } = deps.catalog.dialect();
+  const { person } = context.principal;
+  if (hasNodes && person !== undefined) return await find();
+  if (!isRuleWalked(table, person)) return await find();
   return await walkPage(deps, context, asked).catch((error: unknown) => {
     if (error instanceof SignalError && error.signal === SIGNALS.tooManyVisits) return find();
     throw error;
@@ -157,23 +158,12 @@ export async function readAskedList(
   context: KeyRequestContext,
   table: RecordedTable,
 ): Promise<AskedList> {
-  const isOn = allowsQueries(deps, context.principal);
-  const { lacks } = deps.catalog.dialect();
-  if (!isOn || lacks !== undefined) {
-    if (isOn && lacks !== undefined) rejectQueries(context.query, lacks.conditions);
+  if (!allowsQueries(deps, context.principal))
     return { table, page: readPage(context.query), query: undefined };
-  }
   const isCounted = COUNTS.some((count) => prefers(context.request, "count", count));
   const asked = await readCurrent(deps, context, table, readQuery);
   const query = asked.query.isPlain && !isCounted ? undefined : { ...asked.query, isCounted };
   return { table: asked.table, page: asked.query, query };
-}
-
-/** @throws {Problem} not_implemented — for anything but a page */
-function rejectQueries(query: string, where: string): void {
-  for (const [name] of readParameters(query))
-    if (name !== "limit" && name !== "offset")
-      throw new Problem("not_implemented", { message: `${where} ${ONLY_PAGES}` });
 }
 
 /** Issues name columns: reject only after the catalog is known to be current and the key is proven. */
@@ -284,7 +274,8 @@ async function findQueriedPage(
   const { appId, person } = context.principal;
   const known = tags.join(",");
   const isKnown = (tag: string) => known.split(",").includes(tag);
-  let hasWalks = !query.isCounted && !isFound;
+  // No walk is on the nodes of a cluster.
+  let hasWalks = !query.isCounted && !isFound && !deps.catalog.dialect().hasNodes;
   // Related rows cost more than the page, also if the caller has them.
   const isShort = (query.limit <= MAX_INLINE_ROWS || tags.length > 0) && query.related.length === 0;
   let inline = isShort ? INLINE_BYTES : null;
@@ -398,9 +389,6 @@ export async function findGroups(
   named: RecordedTable,
   known: NamedTags | undefined,
 ): Promise<FoundBody> {
-  const { lacks } = deps.catalog.dialect();
-  if (lacks !== undefined)
-    throw new Problem("not_implemented", { message: `${lacks.conditions} rows cannot be grouped` });
   const { table, query } = await readCurrent(deps, context, named, readGrouping);
   const cacheKey = `${table.name}/groups ${toQueryTerms(query)}`;
   return await findCached(deps, context, { cacheKey, known }, (tags) =>

@@ -41,8 +41,7 @@ export type Children = {
 };
 
 export const MAX_OFFSET = 2_147_483_647;
-export const ONLY_PAGES =
-  "filters, sorting and joins are not supported, only limit and offset on a list";
+const ONLY_PAGES = "filters, sorting and joins are not supported, only limit and offset on a list";
 /** The reason for rejecting all parameters of requests for one row, and of writes. */
 export const ONLY_LISTS = "only lists have query parameters";
 

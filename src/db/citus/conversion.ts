@@ -7,12 +7,11 @@
 import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { type Database, readRows, readValue } from "../pool/mod.ts";
-import { READER } from "../reader.ts";
 import { SIGNALS } from "../signals.ts";
 import { LOCK_BUDGET_MS } from "../sql_constants.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
-import { findFunction } from "./functions.ts";
-import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";
+import { ADAPTED, findFunction, ON_SHARDS_NAMES } from "./functions.ts";
+import { BY_APP, EVERYWHERE, renderBodies } from "./set_up.ts";
 
 /** The prefix of every progress line. */
 export const PROGRESS = "rowhouse: ";
@@ -50,10 +49,7 @@ export function renderConversion(conversion: Conversion): string {
       toBlock(`alter table ${toName(child)} drop constraint ${quoteName(name)};`),
     ),
     ...tables.map((table, index) =>
-      // Nodes have only functions that read rows as the tenant.
-      toBlock(`drop policy if exists ${READER.policy} on ${toName(table)};
-  revoke all on ${toName(table)} from ${READER.role};
-  alter table ${toName(table)} alter column app_id reset (n_distinct);
+      toBlock(`perform find.make(pg_catalog.json_build_object('table', ${quoteLiteral(table)}, 'walks', null)::pg_catalog.jsonb);
   -- Its only triggers are listeners.
   execute coalesce((select pg_catalog.string_agg(pg_catalog.format('drop trigger %I on %s', tgname, tgrelid::pg_catalog.regclass), '; ')
     from pg_catalog.pg_trigger where tgrelid = ${quoteLiteral(toName(table))}::pg_catalog.regclass and not tgisinternal), 'select');
@@ -68,9 +64,7 @@ export function renderConversion(conversion: Conversion): string {
     ...calls.map(toBlock),
     ...functions,
     // A function created on a node can be executed by everyone.
-    ...[...CALLED, ...signatures].map((signature) =>
-      toBlock(`revoke all on function ${signature} from public;`),
-    ),
+    ...signatures.map((signature) => toBlock(`revoke all on function ${signature} from public;`)),
     notice("distributed the functions"),
     ...tables.map((table) =>
       toBlock(
@@ -188,6 +182,7 @@ drop function if exists rowhouse.hold_new_nodes();
 set local role rowhouse_owner;
 ${OWN.map(findFunction).join("\n")}
 drop function if exists rowhouse.drop_part(text);
+drop function if exists ${ON_SHARDS_NAMES.map((name) => `rowhouse.${name}`).join(", ")};
 drop table if exists ${ANCHOR};
 drop function if exists rowhouse.may_have_shard(bigint, integer);
 drop table if exists rowhouse.nodes;
@@ -197,4 +192,7 @@ select 1`);
 }
 
 /** The functions that the set-up replaces. */
-const OWN = ["enter_app", "delete_proof", "delete_stored", "is_listening", "drop_tables"];
+const OWN = [
+  ...["enter_app", "delete_proof", "delete_stored", "is_listening", "had_filters", "drop_tables"],
+  ...Object.keys(ADAPTED),
+];

@@ -15,7 +15,6 @@ export const CITUS: Dialect = {
   canChange: false,
   hasNodes: true,
   lacks: {
-    conditions: "On a Citus cluster",
     eventStreams:
       "Event streams are not supported on a Citus cluster: its nodes have no common order",
     changes:
@@ -50,11 +49,10 @@ export const CITUS: Dialect = {
     ONLY_HERE,
     ...statements,
     "set local citus.enable_ddl_propagation = 'on'",
-    ...signatures.map((signature) =>
-      toBlock(
-        `perform create_distributed_function(${quoteLiteral(signature)}, '$1', ${quoteLiteral(ANCHOR)})`,
-      ),
-    ),
+    ...signatures.map((signature) => {
+      const place = signature.endsWith("()") ? "" : `, '$1', ${quoteLiteral(ANCHOR)}`;
+      return toBlock(`perform create_distributed_function(${quoteLiteral(signature)}${place})`);
+    }),
   ],
   findLargeTables,
 };

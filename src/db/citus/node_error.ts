@@ -47,6 +47,8 @@ function isFailedOnNode(error: unknown): error is Error {
  * tenant. No node accepts that login, so the call had no effect.
  */
 const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
+/** The same of a function that looks for the app's shards: it reports what Citus reports of other functions. */
+export const MOVED = "connection to the remote node rowhouse_tenant@ would be needed";
 
 const UNPLANNED = /^could not create distributed plan/;
 

@@ -7,6 +7,7 @@
  */
 import { quoteBody } from "../../std/quote.ts";
 import SCHEMA_RIGHTS from "../code/service/schema_rights.sql" with { type: "text" };
+import READER_RIGHTS from "../code/tables/reader.sql" with { type: "text" };
 import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { type Database, readValue, SERVICE_QUEUE } from "../pool/mod.ts";
@@ -55,18 +56,38 @@ export const SHARDS = 8;
 export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;
 /** Tables with the same row on every node. */
 export const EVERYWHERE = "rowhouse.tag_seed";
-/** The functions that apps' functions call. */
-export const CALLED = [
-  "rowhouse.reject_key()",
-  "rowhouse.reject_call(uuid, bytea, text)",
-  "rowhouse.reject_write(uuid, bytea, text, bytea)",
-  "rowhouse.reject_row(uuid)",
-  "rowhouse.reject_rule_at(text, integer)",
-  "rowhouse.only_ids(text)",
-  "rowhouse.claim_key(uuid, bytea, bytea, text, text)",
-  "rowhouse.complete_key(uuid, bytea, text)",
-  "rowhouse.forget_key(uuid, bytea)",
-] as const;
+/**
+ * Every function that the roles of apps' functions own or may execute: it runs on the node with the app's rows. Those that serve calls
+ * get the app first.
+ */
+const DISTRIBUTE_FUNCTIONS = `declare
+    routine record;
+  begin
+    perform pg_catalog.set_config('citus.propagate_set_commands', 'local', true);
+    for routine in select pg_proc.oid::pg_catalog.regprocedure::pg_catalog.text as signature, is_called
+      from pg_catalog.pg_proc, lateral (select proowner = 'rowhouse_tenant'::pg_catalog.regrole) as calls (is_called)
+      where pronamespace in ('rowhouse'::pg_catalog.regnamespace, 'find'::pg_catalog.regnamespace)
+        and (proname = 'find_node_issues'
+          or proowner in ('rowhouse_tenant'::pg_catalog.regrole, 'rowhouse_reader'::pg_catalog.regrole)
+          or exists (select from pg_catalog.aclexplode(proacl)
+            where grantee in ('rowhouse_tenant'::pg_catalog.regrole, 'rowhouse_reader'::pg_catalog.regrole)))
+        -- The feed of changes is on the coordinator. No node has a finder of a table.
+        and proname <> 'feed_name' and not (pronamespace = 'find'::pg_catalog.regnamespace and proname ~ '^make$|__finder$')
+      order by prolang <> (select oid from pg_catalog.pg_language where lanname = 'plpgsql'), pg_proc.oid
+    loop
+      if routine.is_called then
+        perform create_distributed_function(routine.signature::pg_catalog.regprocedure, '$1', '${ANCHOR}');
+      else
+        perform create_distributed_function(routine.signature::pg_catalog.regprocedure);
+      end if;
+      -- A function created on a node can be executed by everyone.
+      execute pg_catalog.format('revoke all on function %s from public', routine.signature);
+      -- Citus forwards the setting once a transaction on the node has begun. A function can call one that the node gets later.
+      set local check_function_bodies = off;
+    end loop;
+    set local check_function_bodies = on;
+    perform pg_catalog.set_config('citus.propagate_set_commands', 'none', true);
+  end;`;
 
 /**
  * Checks the cluster before any migration; does nothing for a plain database that is not to be distributed.
@@ -125,7 +146,7 @@ export function renderSetUp(shards: number): string[] {
 
 /** Roles, schemas and rights: Citus does not copy them to a node. */
 function renderNode(): string {
-  const schemas = ["rowhouse", "data", "api"].map(
+  const schemas = ["rowhouse", "data", "api", "find"].map(
     (name) => `create schema if not exists ${name} authorization rowhouse_owner;`,
   );
   // Citus does not forward the settings of a push's transaction.
@@ -138,7 +159,8 @@ ${NODE_LOGINS.map((role) => `alter role ${role} login;`).join("\n")}
 ${settings.join("\n")}
 execute format('revoke temporary on database %I from public', current_database());
 ${schemas.join("\n")}
-${SCHEMA_RIGHTS}`;
+${SCHEMA_RIGHTS}
+${READER_RIGHTS}`;
 }
 
 /** Changes only functions that still have the grant, because concurrent pushes change others. */
@@ -146,7 +168,7 @@ const REVOKES = `declare
   routine regprocedure;
 begin
   for routine in select oid from pg_catalog.pg_proc
-    where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)
+    where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace, 'find'::regnamespace)
       and pg_catalog.has_function_privilege('public', oid, 'execute') loop
     execute format('revoke execute on routine %s from public', routine);
   end loop;
@@ -175,7 +197,7 @@ export function renderBodies(shards: number): string[] {
   );
   const anchor = `create table if not exists ${ANCHOR} (app_id uuid primary key);
   alter table ${ANCHOR} owner to rowhouse_owner;
-  grant select, delete on ${ANCHOR} to rowhouse_rows;
+  grant select, delete on ${ANCHOR} to rowhouse_rows, rowhouse_tenant;
   ${unlessDistributed(ANCHOR, `perform create_distributed_table('${ANCHOR}', 'app_id', colocate_with := 'none', shard_count := ${shards});`)}`;
   return [
     `set local citus.multi_shard_modify_mode = 'sequential';
@@ -184,7 +206,7 @@ export function renderBodies(shards: number): string[] {
   ${unlessDistributed(EVERYWHERE, `perform create_reference_table('${EVERYWHERE}');`)}`,
     `set local citus.enable_ddl_propagation = 'off';
   ${FUNCTIONS}`,
-    ...CALLED.map((name) => `perform create_distributed_function('${name}');`),
+    DISTRIBUTE_FUNCTIONS,
     RECORD_NODES,
   ];
 }

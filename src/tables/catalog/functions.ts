@@ -6,7 +6,6 @@
  */
 
 import {
-  ALL_ENDPOINTS,
   type Dialect,
   type DialectName,
   dialectOf,
@@ -15,11 +14,11 @@ import {
   echoColumn,
   FORMER_ENDPOINTS,
   type FormerEndpoint,
-  NODE_ENDPOINTS,
+  NODE_FUNCTIONS,
   type OwnEndpoint,
   PLAIN,
   quoteName,
-  SERVER_FUNCTIONS,
+  SET_FUNCTIONS,
   type SetFunction,
   SHARED_ENDPOINTS,
   type SharedEndpoint,
@@ -44,18 +43,14 @@ export {
 /** What the functions and indexes of a database depend on: no setting changes them. */
 export type FunctionSite = { readonly dialect: DialectName };
 
-/** Whether one server has the rows: a cluster has only functions for API keys, each of which writes rows one by one. */
+/** Whether one server has the rows. The nodes of a cluster create rows one by one, and walk along no index. */
 export function isOneServer(site: FunctionSite): boolean {
-  return dialectOf(site).lacks === undefined;
-}
-
-export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
-  return isOneServer(site) ? ALL_ENDPOINTS : NODE_ENDPOINTS;
+  return !dialectOf(site).hasNodes;
 }
 
 /** The functions that a set for API keys has. */
 export function functionsAt(site: FunctionSite): readonly SetFunction[] {
-  return isOneServer(site) ? SERVER_FUNCTIONS : NODE_ENDPOINTS;
+  return isOneServer(site) ? SET_FUNCTIONS : NODE_FUNCTIONS;
 }
 
 /** The endpoints without which a table cannot be served. Until a database of an earlier release is migrated, only requests to others fail. */
@@ -242,11 +237,8 @@ function argumentsOf(called: Endpoint | SetFunction, isOfSets = false): readonly
 }
 
 /** Whether one function serves the endpoint for all sets. */
-export function isShared(
-  endpoint: Endpoint,
-  { lacks }: Dialect = PLAIN,
-): endpoint is SharedEndpoint {
-  return endpoint in SHARED_ENDPOINTS && lacks === undefined;
+export function isShared(endpoint: Endpoint): endpoint is SharedEndpoint {
+  return endpoint in SHARED_ENDPOINTS;
 }
 
 /** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
@@ -305,7 +297,7 @@ export const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list", "walk"])
 
 /** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
 export function callText(set: ColumnSet, endpoint: Endpoint, dialect: Dialect = PLAIN): string {
-  const { call, echo } = callParts(set, endpoint, dialect);
+  const { call, echo } = callParts(set, endpoint);
   return PIPELINED.has(endpoint) ? dialect.callWithEcho(call, echo) : `select ${call} as body`;
 }
 
@@ -338,23 +330,17 @@ export function briefCallText(
   return callBriefly?.(call, echo);
 }
 
-function callParts(
-  set: ColumnSet,
-  endpoint: Endpoint,
-  dialect = PLAIN,
-): { call: string; echo: string } {
-  const parameters = argumentsOf(endpoint, isShared(endpoint, dialect)).map(
-    (_, index) => `$${index + 1}`,
-  );
+function callParts(set: ColumnSet, endpoint: Endpoint): { call: string; echo: string } {
+  const parameters = argumentsOf(endpoint, isShared(endpoint)).map((_, index) => `$${index + 1}`);
   return {
-    call: `${calledName(set, endpoint, dialect)}(${parameters.join(", ")})`,
+    call: `${calledName(set, endpoint)}(${parameters.join(", ")})`,
     echo: echoColumn(parameters.length + 1),
   };
 }
 
 /** The function of an endpoint, as statements name it. */
-export function calledName(set: ColumnSet, endpoint: Endpoint, dialect = PLAIN): string {
-  return isShared(endpoint, dialect)
+export function calledName(set: ColumnSet, endpoint: Endpoint): string {
+  return isShared(endpoint)
     ? `rowhouse.${SHARED_ENDPOINTS[endpoint]}`
     : `api.${quoteName(functionName(set, endpoint as OwnEndpoint))}`;
 }
@@ -363,11 +349,10 @@ export function toParameters(
   set: ColumnSet,
   caller: Caller,
   call: EndpointCall,
-  dialect = PLAIN,
 ): (string | number | boolean | Uint8Array | null)[] {
   // A call has all arguments of its endpoint, and only these are read.
   const values = { ...caller, set: setName(set), ...call.values } as Values<Argument>;
-  return argumentsOf(call.endpoint, isShared(call.endpoint, dialect)).map((name) => {
+  return argumentsOf(call.endpoint, isShared(call.endpoint)).map((name) => {
     const value = values[name];
     // The driver does not know the types of arrays.
     return isList(value) ? `{${value.map(toElement).join(",")}}` : value;

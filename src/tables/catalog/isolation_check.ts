@@ -12,7 +12,6 @@ import {
   type DialectName,
   type NodeMap,
   readRows,
-  renderIssues,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 
@@ -146,10 +145,14 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
 }
 
 /**
- * PostgreSQL checks the right to execute a function before it evaluates a CASE, so a nested query reads the identifier: a
- * login without the right still gets the issues.
+ * PostgreSQL looks for a function, and checks the right to execute it, before it evaluates a CASE, so nested queries call them: a login
+ * without the right still gets the issues, and a node without the function has one.
  */
-const STATE = `select pg_catalog.json_build_object('issues', (${renderIssues(ANCHOR)})::pg_catalog.json,
+const STATE = `select pg_catalog.json_build_object('issues', (case
+    when pg_catalog.to_regprocedure('rowhouse.find_node_issues()') is null then '["Run rowhouse migrate: it has not set up this node"]'
+    else pg_catalog.convert_from(pg_catalog.decode(pg_catalog.substring(pg_catalog.query_to_xml(
+      'select pg_catalog.encode(pg_catalog.convert_to(rowhouse.find_node_issues()::pg_catalog.text, ''UTF8''), ''hex'')', false, true, '')::pg_catalog.text,
+      '>([0-9a-f]+)<'), 'hex'), 'UTF8') end)::pg_catalog.json,
   'system', case when pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
     pg_catalog.substring(pg_catalog.query_to_xml(
       'select system_identifier from pg_catalog.pg_control_system()', false, true, '')::pg_catalog.text, '>([0-9]+)<') end)`;

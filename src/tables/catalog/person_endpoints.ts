@@ -2,13 +2,7 @@
 
 import type { TableDefinition } from "../../schema/mod.ts";
 import { type ColumnSet, toColumnSet } from "./catalog.ts";
-import {
-  type Endpoint,
-  type FunctionSite,
-  functionsAt,
-  isOneServer,
-  type SetFunction,
-} from "./functions.ts";
+import { type Endpoint, type FunctionSite, functionsAt, type SetFunction } from "./functions.ts";
 import { type View, viewsOf } from "./views.ts";
 
 const reads = ({ read }: View) => read !== undefined;
@@ -38,7 +32,6 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
 };
 
 export function functionsOfView(view: View, site: FunctionSite): SetFunction[] {
-  if (!isOneServer(site)) return [];
   return functionsAt(site).filter((name) => name === "terms" || allowsEndpoint(view, name));
 }
 

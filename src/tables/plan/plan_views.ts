@@ -17,7 +17,7 @@ import {
 } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { quoteForShell } from "../../std/quote_shell.ts";
-import { hashColumnSet, isOneServer, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
+import { hashColumnSet, listWalks, type ViewSet, viewSetsOf } from "../catalog/mod.ts";
 import { type Conflict, RULES } from "../conflicts.ts";
 import { advanceState, type PushingApp } from "../sql/begin_push.ts";
 import type { PushState, TableState } from "../state.ts";
@@ -99,7 +99,7 @@ function describeLostRoles(appId: string, before: PushState, next: PushState): s
 /** Rules that no page can use yet. */
 function describeClosed(app: Pick<PushingApp, "id" | "slug">, state: PushState): string[] {
   const hasRules = listUsed(app.id, state).some(({ rules }) => rules !== undefined);
-  if (!hasRules || state.people.isOpen || !isOneServer(state)) return [];
+  if (!hasRules || state.people.isOpen) return [];
   return [
     `RULES: browser access is off for ${app.slug}, so no page can use the rules: an operator turns it on with rowhouse admin set-app ${quoteForShell(app.slug)} browser on`,
   ];
@@ -208,7 +208,6 @@ function listViews(
   appId: string,
   state: PushState,
 ): ReadonlyMap<string, { sets: ViewSet[]; table: TableState }> {
-  if (!isOneServer(state)) return new Map();
   const definitions = listUsed(appId, state);
   return new Map(
     state.tables.map((table) => [

@@ -28,7 +28,7 @@ import {
   spreadLogins,
 } from "../../db/mod.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
-import { functionSignature, functionsAt, listViewSets } from "../catalog/mod.ts";
+import { functionSignature, functionsOfSet, listViewSets, serveSet } from "../catalog/mod.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "../verify/drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "../verify/snapshot.ts";
 import { renderDropUnserved, renderFunctions } from "./functions/functions.ts";
@@ -127,16 +127,19 @@ function toConversion(
   shards: number,
 ): Conversion {
   const names = recorded.tables.map(({ name }) => name);
+  const views = [...listViewSets(recorded.uses ?? []).values()].flat();
+  const served = [...recorded.sets, ...views].flatMap((set) =>
+    recorded.tables.filter(({ name }) => name === set.name).map((table) => serveSet(set, table)),
+  );
   return {
     shards,
     ...orderTables(names, references),
-    functions: recorded.sets.flatMap((set) => [
+    functions: served.flatMap((set) => [
       ...renderDropUnserved(set, SITE).map(DIALECTS.citus.toStatement),
-      // A cluster has no functions that depend on indexes.
-      ...renderFunctions({ ...set, walks: [] }, SITE),
+      ...renderFunctions(set, SITE),
     ]),
-    signatures: recorded.sets.flatMap((set) =>
-      functionsAt(SITE).map((name) => functionSignature(set, name)),
+    signatures: served.flatMap((set) =>
+      functionsOfSet(set, SITE).map((name) => functionSignature(set, name)),
     ),
     checked: { settings: FACTS_SETTINGS, query: FACTS_QUERY, digest },
     actor: OPERATOR,
@@ -247,8 +250,7 @@ function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
     // Functions are created again, whatever their state.
     ({ thing }) => !thing.startsWith("function "),
   );
-  const views = listViewSets(recorded.uses ?? []);
-  const ruled = [...views.keys()].sort();
+  const ruled = [...listViewSets(recorded.uses ?? []).keys()].sort();
   return [
     ...ruled.map(
       (table) =>

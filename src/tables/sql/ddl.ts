@@ -129,13 +129,10 @@ export function renderStatements(
     if (created.length > 0) return created;
     const former = isOneServer(site) ? [...renderFormer(step), ...renderFormerFinder(step)] : [];
     const statements = [...former, ...renderStep(step).map(toStatement)];
-    return step.kind === "create_table"
-      ? [
-          ...statements,
-          ...(isOneServer(site) ? renderReader(step.table.name) : []),
-          ...placeTable(step.table.name),
-        ]
-      : statements;
+    if (step.kind !== "create_table") return statements;
+    const { name } = step.table;
+    const reader = [...renderReader(name), renderAppEstimate(name)].map(toStatement);
+    return [...statements, ...reader, ...placeTable(name)];
   };
   return { early: early.flatMap(render), deferred: deferred.flatMap(render) };
 }
@@ -170,7 +167,6 @@ export function renderReader(table: string): string[] {
   return [
     `create policy ${READER.policy} on ${name} for select to ${READER.role} using (true)`,
     `grant select on ${name} to ${READER.role}`,
-    renderAppEstimate(table),
   ];
 }
 

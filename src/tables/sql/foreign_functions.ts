@@ -12,7 +12,6 @@ import {
   type ColumnSet,
   type FunctionSite,
   functionsOfSet,
-  isOneServer,
   listViewSets,
   printedSignature,
   type ServedSet,
@@ -51,11 +50,11 @@ export function makeGenerate(site: FunctionSite, giveWay: GiveWay): Generate {
 
 /** The signatures of the foreign functions of each table. */
 export async function findForeign(
-  { tables, uses, ...site }: StoredTables,
+  { tables, uses }: StoredTables,
   generate: Generate,
   giveWay: GiveWay,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const views = isOneServer(site) ? await readViewSets(uses, giveWay) : new Map();
+  const views = await readViewSets(uses, giveWay);
   const foreign = new Map<string, string[]>();
   for (const { name, definition, sets, functions } of tables) {
     const wanted = new Map<string, string>();

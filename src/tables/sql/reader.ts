@@ -14,6 +14,7 @@ import {
   READER,
   readDialect,
   readRows,
+  readValue,
 } from "../../db/mod.ts";
 import { TABLE_OWNER } from "../catalog/mod.ts";
 import { renderAppEstimate, renderReader } from "./ddl.ts";
@@ -21,12 +22,12 @@ import { whileHeld } from "./refresh.ts";
 
 /** The recorded tables without the policy, whose functions could find no row, or without the estimate. Calls no function, because a database of an earlier release lacks them. */
 export async function findUnread(db: Database): Promise<string[]> {
-  if ((await readDialect(db)).hasNodes) return [];
+  const { hasNodes } = await readDialect(db);
   const rows = await readRows<{ name: string }>(
     db,
     `select tables.name from rowhouse.tables join pg_catalog.pg_class on relname = tables.name
         and relnamespace = 'data'::pg_catalog.regnamespace
-      where not exists (${renderPolicy("pg_class.oid")}) or not exists (${renderEstimate("pg_class.oid")})
+      where not exists (${renderPolicy("pg_class.oid")})${hasNodes ? "" : ` or not exists (${renderEstimate("pg_class.oid")})`}
       order by tables.name`,
   );
   return rows.map((row) => row.name);
@@ -37,10 +38,11 @@ export async function fitReaders(
   admin: Database,
   report: (done: { name: string; index: number; count: number }) => void = () => undefined,
 ): Promise<string[]> {
-  const unread = await findUnread(admin);
+  const { hasNodes } = await readDialect(admin);
+  const unread = hasNodes && (await hasEarlierProcess(admin)) ? [] : await findUnread(admin);
   for (const [index, name] of unread.entries()) {
     await whileHeld(name, "add the policy", async () => {
-      await admin.message(renderFit(name));
+      await admin.message(renderFit(name, hasNodes));
       return true;
     });
     report({ name, index: index + 1, count: unread.length });
@@ -48,8 +50,16 @@ export async function fitReaders(
   return unread;
 }
 
+/** A process of 0.1 checks the nodes by rules of its own, and would stop serving the apps of a node with the policy. */
+async function hasEarlierProcess(admin: Database): Promise<boolean> {
+  return await readValue<boolean>(
+    admin,
+    "select exists (select from rowhouse.earlier_processes() where is_running) as is_running",
+  );
+}
+
 /** Another process can have added the policy, or a push have dropped the table. */
-function renderFit(name: string): string {
+function renderFit(name: string, hasNodes: boolean): string {
   const table = `${quoteLiteral(`data.${quoteName(name)}`)}`;
   return [
     `set local role ${TABLE_OWNER}`,
@@ -61,7 +71,7 @@ function renderFit(name: string): string {
   if not exists (${renderPolicy(`${table}::pg_catalog.regclass`)}) then
     ${renderReader(name).join(";\n    ")};
   end if;
-  ${renderAppEstimate(name)};
+  ${hasNodes ? "" : `${renderAppEstimate(name)};`}
 end`)}`,
     `select ${quoteLiteral(name)} as name`,
   ].join(";\n");

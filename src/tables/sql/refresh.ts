@@ -22,7 +22,6 @@ import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
-  isOneServer,
   listViewSets,
   printedArguments,
   printedSignature,
@@ -248,7 +247,7 @@ async function compareTables(stored: StoredTables): Promise<Compared> {
   const { tables, uses, ...site } = stored;
   const giveWay = makeGiveWay();
   const generate = makeGenerate(site, giveWay);
-  const wanted = isOneServer(site) ? listViewSets(uses) : new Map<string, ViewSet[]>();
+  const wanted = listViewSets(uses);
   const outdated: OutdatedTable[] = [];
   const current: StoredTable[] = [];
   for (const table of tables) {

@@ -18,7 +18,6 @@ import {
   functionsOfSet,
   indexesOf,
   isFormerName,
-  isOneServer,
   KEY_PREFIX,
   keyName,
   keysOf,
@@ -55,12 +54,12 @@ export function toFacts(
   { tables, sets, uses = [], isContracted, ...site }: Recorded,
   found: Facts,
 ): Facts {
-  const views = isOneServer(site) ? [...listViewSets(uses).values()].flat() : [];
+  const views = [...listViewSets(uses).values()].flat();
   return new Map([
     ...tables.flatMap((table) => [
       ...toTableFacts(table),
       ...(isContracted ? [] : findFormer(table, found)),
-      ...(isOneServer(site) ? toReaderFacts(table) : []),
+      ...toReaderFacts(table),
       ...toTypeFacts(table),
     ]),
     ...[...sets, ...views].flatMap((set) => {

@@ -183,11 +183,6 @@ export function toBase64Url(text: string): string {
   return `translate(encode(convert_to(${text}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
 
-/** A lower bound of a row's size, without decompression: an oversized row must not be built only to be measured. */
-export function leastBytes(table: ColumnSet, alias: string): string {
-  return sumOf(unboundedSizes(table, alias));
-}
-
 /** The approximate size of a row's text: as stored, except compressed JSON. */
 export function rowSize(table: ColumnSet, alias: string): string {
   const columns = shownColumns(table);

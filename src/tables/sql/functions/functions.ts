@@ -43,7 +43,6 @@ import { walkBody } from "./walk_body.ts";
 import { createBody, createManyBody } from "./writes/create_bodies.ts";
 import { createGroupBody } from "./writes/create_group_body.ts";
 import { deleteBody, updateBody } from "./writes/update_bodies.ts";
-import { updateManyBody } from "./writes/update_many_body.ts";
 
 const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite) => string>> = {
   list: listBody,
@@ -52,7 +51,6 @@ const BODIES: Readonly<Record<OwnEndpoint, (table: ServedSet, site: FunctionSite
   create_many: createManyBody,
   create_group: createGroupBody,
   update: updateBody,
-  update_many: updateManyBody,
   delete: deleteBody,
   walk: walkBody,
 };

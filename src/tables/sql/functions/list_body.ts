@@ -6,7 +6,6 @@ import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
-  isOneServer,
   PAGE_ENDS,
   placeholdersOf,
   RULE_OFFSET,
@@ -15,16 +14,7 @@ import {
   TAG_LENGTH,
 } from "../../catalog/mod.ts";
 import { callerOf, declareWho } from "./caller_terms.ts";
-import {
-  beginAs,
-  isRow,
-  isTooLarge,
-  leastBytes,
-  outputs,
-  ROW_TEXT,
-  rowSize,
-  toBase64Url,
-} from "./function_terms.ts";
+import { beginAs, isRow, outputs, ROW_TEXT, rowSize, toBase64Url } from "./function_terms.ts";
 import { readTerms } from "./page_rows.ts";
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
 
@@ -55,12 +45,11 @@ export function listBody(table: ServedSet, site: FunctionSite): string {
   "$size" int8;
   "$text" text;
   "$count" int8;
-  ${isOneServer(site) ? "" : '"$one" record;\n  "$built" text;\n  "$bytes" int8 := 0;'}
 begin
   ${beginAs(table, "list", site, isBuilt === "" ? [] : [['"$isBuilt"', isBuilt]])}
   ${renderTag()};
   ${walks.kind === "merged" ? "" : `"$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;`}
-  "$tag" := ${tagOfPage(table, site)};
+  "$tag" := ${tagOfPage(table)};
   "$head" := ${headOfPage(table)};
   if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
     return "$head";
@@ -72,29 +61,13 @@ begin
   if "$size" > ${SINGLE_STEP_BYTES} or octet_length("$text") > ${bytes} then
     ${buildLarge()}
   end if;
-  return concat("$head", '{"rows":[', "$text", ${envelopeEnd(site)});
+  return concat("$head", '{"rows":[', "$text", ${envelopeEnd()});
 end`;
 
-  /** Row by row, in the terms of the set; a cluster has none. */
+  /** Row by row, in the terms of the set. */
   function buildLarge(): string {
-    if (isOneServer(site))
-      return `select "$b"."page", "$b"."count" into "$text", "$count"
+    return `select "$b"."page", "$b"."count" into "$text", "$count"
     from rowhouse.build_list(${app}, ${readTerms(table)}, "$states", ${limit}, "$size", ${bytes}) as "$b";`;
-    return `"$count" := 0;
-    "$text" := null;
-    for "$one" in ${page} loop
-      exit when "$bytes" > ${bytes};
-      "$built" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
-      if "$built" is null or ${isTooLarge("$built", bytes)} then
-        if "$count" = 0 then
-          return rowhouse.reject_row("$one"."id");
-        end if;
-        exit;
-      end if;
-      "$text" := concat_ws(',', "$text", "$built");
-      "$count" := "$count" + 1;
-      "$bytes" := "$bytes" + octet_length("$built");
-    end loop;`;
   }
 
   function renderTag(): string {
@@ -129,11 +102,11 @@ end`;
 }
 
 /** The end of the text of a page. More rows exist if the query found more than the page has. */
-function envelopeEnd(site: FunctionSite): string {
+function envelopeEnd(): string {
   const { limit, offset } = placeholdersOf("list");
   const next = `case when ${HAS_CURSOR} then concat(',"next":', ${NEXT}) end, `;
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-      case when "$found" > "$count" then 'true' else 'false' end, ${isOneServer(site) ? next : ""}'}'`;
+      case when "$found" > "$count" then 'true' else 'false' end, ${next}'}'`;
 }
 
 const FIRST = `split_part(${placeholdersOf("list").known}, ',', 1)`;
@@ -211,11 +184,11 @@ function headOfPage(table: ColumnSet): string {
 }
 
 /** The tag changes with every input of the page. */
-function tagOfPage(table: ColumnSet, site: FunctionSite): string {
+function tagOfPage(table: ColumnSet): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
     ...STATE_SEED,
-    ...(isOneServer(site) ? [`(case when ${HAS_CURSOR} then 'next' else '' end)::bytea`] : []),
+    `(case when ${HAS_CURSOR} then 'next' else '' end)::bytea`,
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
     // The hash has the roles and their rules.
     ...callerOf(table).reads.map(([who]) => `uuid_send(${who})`),

@@ -1,11 +1,10 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 
-import { dialectOf, quoteLiteral, quoteName } from "../../../../db/mod.ts";
+import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   calledName,
   type FunctionSite,
-  isOneServer,
   placeholdersOf,
   setName,
   UPDATES,
@@ -86,9 +85,9 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   const { raised, raiseAgain, createEach } = writesAt(site);
   const { declared, create } = createEach?.(table) ?? createAll(table, raiseAgain('"$count"'));
   const { create: mayCreate, update: mayUpdate } = rightsOn(table);
-  const set = isOneServer(site) ? [quoteLiteral(setName(table))] : [];
-  const updated = [app, proof, ...set, ids, `("$all" -> '${UPDATES}')::text`, bytes, sent];
-  const updateMany = `${calledName(table, "update_many", dialectOf(site))}(${updated.join(", ")})`;
+  const set = quoteLiteral(setName(table));
+  const updated = [app, proof, set, ids, `("$all" -> '${UPDATES}')::text`, bytes, sent];
+  const updateMany = `${calledName(table, "update_many")}(${updated.join(", ")})`;
   const write = beginWrite(table, "create_many", site, {
     short: shortRows(table, ids),
     first: `-- From a process of 0.1.
