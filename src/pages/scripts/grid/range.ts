@@ -222,7 +222,7 @@ const TOOLS: Tools = {
 };
 
 /** The scripts of a page have the same digest. */
-async function loadPreview(): Promise<typeof import("../paste.ts") | undefined> {
+async function loadPreview(): Promise<typeof import("./pasted.ts") | undefined> {
   const address = import.meta.url.replace(/\/\w+\.(?=[0-9a-f]+\.js$)/, "/paste.");
   try {
     return await import(address);
