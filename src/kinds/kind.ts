@@ -295,6 +295,8 @@ export type SearchField = {
   readonly operators: readonly SearchOperator[];
   readonly labels?: Readonly<Partial<Record<SearchOperator, string>>>;
   readonly pattern?: { readonly pattern: string; readonly title: string };
+  /** The same for a list of values. */
+  readonly listPattern?: { readonly pattern: string; readonly title: string };
   /** The input of a value, if it is no text. */
   readonly input?: "date" | "datetime-local";
   /** The tests that find a text in any column. Without it, the choices that contain it. */

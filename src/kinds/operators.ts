@@ -11,5 +11,5 @@ export type Aggregate = (typeof AGGREGATES)[number];
 export const EQUAL: readonly Operator[] = ["eq", "neq", "in"];
 export const ORDERED: readonly Operator[] = ["eq", "neq", "in", "lt", "lte", "gt", "gte"];
 
-export type SearchOperator = Exclude<Operator, "like" | "ilike" | "in"> | "contains" | "starts";
+export type SearchOperator = Exclude<Operator, "like" | "ilike"> | "contains" | "starts";
 export const SEARCHED_BY_ORDER: readonly SearchOperator[] = ["eq", "neq", "lt", "lte", "gt", "gte"];

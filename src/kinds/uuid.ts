@@ -71,6 +71,8 @@ export function shortenId(id: string): string {
   return `${id.slice(0, 4)}…${id.slice(-4)}`;
 }
 
+const ID_PATTERN = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
+
 export const uuidField: FieldKind = {
   label: "uuid",
   sign: "id",
@@ -79,8 +81,12 @@ export const uuidField: FieldKind = {
   control: "line",
   cell: "mono",
   search: {
-    operators: ["eq", "neq"],
-    pattern: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A full id" },
+    operators: ["eq", "in", "neq", "gte", "lte"],
+    pattern: { pattern: ID_PATTERN, title: "A full id" },
+    listPattern: {
+      pattern: `[\\s,]*${ID_PATTERN}([\\s,]+${ID_PATTERN})*[\\s,]*`,
+      title: "Full ids, with commas or spaces between",
+    },
     toTests: toIdTests,
   },
 };

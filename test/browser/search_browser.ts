@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, expectSound } from "../support/browser.ts";
-import { useTablePages } from "../support/table_pages.ts";
+import { type StoredRow, useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: {
@@ -130,6 +130,41 @@ describe("5,000 rows:", () => {
       await sort.click();
       await range(page, "Rows 1 to 50 of 5,000");
       expect(page.url()).not.toContain("#");
+    });
+  });
+
+  test("rows are filtered and ordered by their creation, and by lists and ranges of ids", async () => {
+    const stored = [0, 1000, 4000].map(
+      async (offset) => (await pages.call(`/v1/data/db/todos?limit=1&offset=${offset}`)).json,
+    );
+    const ids = (await Promise.all(stored)).map(
+      (json) => (json as { rows: StoredRow[] }).rows[0]?.id,
+    );
+    await pages.open("todos", async (page) => {
+      await page.locator("table[role=grid]").waitFor();
+      await page.locator("th .sort", { hasText: "id" }).first().click();
+      await page.locator('th[aria-sort="descending"]', { hasText: "id" }).waitFor();
+      expect((await titles(page))[0]).toBe("Row 4999.");
+      await page.locator("th .sort", { hasText: "id" }).first().click();
+      await range(page, "Rows 1 to 50");
+      expect((await titles(page))[0]).toBe("Row 0.");
+      await addFilter(page, "id", "is one of", `${ids[1]}, ${ids[2]} ${ids[0]}`);
+      await page.keyboard.press("Enter");
+      await range(page, "Rows 1 to 3 of 3 found");
+      expect(await titles(page)).toEqual(["Row 0.", "Row 1000.", "Row 4000."]);
+      await page.getByRole("button", { name: "Clear" }).click();
+      await addFilter(page, "id", "is at least", ids[1]);
+      await page.keyboard.press("Enter");
+      await range(page, "of 4,000 found");
+      await page.getByRole("button", { name: "Clear" }).click();
+      await addFilter(page, "$created", "is before", "2020-01-01T00:00");
+      await page.keyboard.press("Enter");
+      await page.getByText("No rows match this search").waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await addFilter(page, "$created", "is after", "2020-01-01T00:00");
+      await page.keyboard.press("Enter");
+      await range(page, "of 5,000 found");
+      await page.getByText("created is after 2020-01-01 00:00").waitFor();
     });
   });
 

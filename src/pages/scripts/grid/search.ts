@@ -11,6 +11,7 @@ import { showFailure } from "../save_state.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
 import { isUnserved, readPage, readQuery, readQueryPages, SearchError } from "../search/pages.ts";
 import {
+  CREATED,
   isWhole,
   listUnread,
   NO_SEARCH,
@@ -29,6 +30,12 @@ import { markSorted } from "./sort.ts";
 import { readLabel, readTable, toListed, toUrl } from "./store.ts";
 
 const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
+const CREATION: SearchColumn = {
+  name: CREATED,
+  title: "created",
+  kind: "timestamp",
+  required: true,
+};
 /** Names with another meaning in conditions. */
 const UNSEARCHED = ["and", "or", "not"];
 
@@ -46,7 +53,7 @@ type Found = {
 type OpenOptions = { focus?: Position; isBack?: boolean };
 
 let parts: SearchForm | undefined;
-let columns: readonly SearchColumn[] = [ID];
+let columns: readonly SearchColumn[] = [ID, CREATION];
 let found: Found | undefined;
 
 /** The form above the rows. */
@@ -63,7 +70,7 @@ export function makeSearch(): HTMLFormElement {
         ...(label === undefined ? {} : { label, finders, rows: toDataUrl(table.api, target) }),
       };
     });
-  columns = [...described, ID];
+  columns = [...described, ID, CREATION];
   restoreFragment();
   const form = element("form", { class: "row-search", role: "search", "aria-label": "Rows" });
   parts = makeSearchForm(form, {

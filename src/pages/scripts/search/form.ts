@@ -136,7 +136,9 @@ function makeChip(
 ): HTMLElement {
   const column = makeSelect(
     "Column",
-    columns.filter((other) => operatorsOf(other).length > 0).map(({ name }) => [name, name]),
+    columns
+      .filter((other) => operatorsOf(other).length > 0)
+      .map(({ name, title = name }) => [name, title]),
   );
   const operator = makeSelect("Comparison", []);
   const value = element("span", {});
@@ -172,7 +174,10 @@ function makeChip(
   };
   const renewSummary = () => {
     const { value: control } = partsOf(chip);
-    const words = [column.value, toOperatorLabel(operator.value as OperatorName, find())];
+    const words = [
+      find()?.title ?? column.value,
+      toOperatorLabel(operator.value as OperatorName, find()),
+    ];
     const shown = control?.value.replace("T", " ");
     const parts = [...words, ...(shown === undefined ? [] : [shown === "" ? "…" : shown])];
     const texts = parts.map((part) => element("bdi", {}, part));
@@ -228,17 +233,18 @@ function makeValue(column: SearchColumn, operator: OperatorName, text: string): 
     return select;
   }
   const isTime = search.input === "datetime-local";
+  const isList = operator === "in";
   const input = element("input", {
     type: search.input ?? "text",
     "aria-label": isTime ? `Value in the time zone ${nameZone()}` : "Value",
     autocomplete: "off",
     spellcheck: "false",
-    maxlength: "180",
+    maxlength: isList ? "4000" : "180",
     ...(isTime ? { step: "1", title: `In your time zone, ${nameZone()}` } : {}),
-    ...(finders.length === 0 || rows === undefined
+    ...(finders.length === 0 || rows === undefined || isList
       ? {}
       : { "data-pick": rows, "data-pick-by": finders.join(" ") }),
-    ...search.pattern,
+    ...(isList ? search.listPattern : search.pattern),
   });
   input.required = isFreeText !== true || (operator !== "eq" && operator !== "neq");
   input.value = isTime ? toLocalText(text) : text;

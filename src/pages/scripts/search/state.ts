@@ -12,6 +12,8 @@ import { listSameTimes, toNextSecond } from "../times.ts";
 /** A column of the table, or its id, as the page describes it. */
 export type SearchColumn = {
   readonly name: string;
+  /** Shown instead of the name. */
+  readonly title?: string;
   readonly kind: Kind;
   readonly required: boolean;
   readonly values?: readonly string[];
@@ -35,6 +37,9 @@ export type SearchState = {
   readonly order: { readonly column: string; readonly isDescending: boolean } | undefined;
 };
 
+/** When a row was created, by the time in its id. No column of a table has this name. */
+export const CREATED = "$created";
+
 export const NO_SEARCH: SearchState = { text: "", conditions: [], order: undefined };
 
 type Operator = {
@@ -56,6 +61,11 @@ export const OPERATORS = {
     hasValue: true,
   },
   eq: { label: "is", toTests: (value: unknown) => ({ eq: value }), hasValue: true },
+  in: {
+    label: "is one of",
+    toTests: (value: unknown) => ({ in: `${value}`.split(/[\s,]+/).filter((part) => part !== "") }),
+    hasValue: true,
+  },
   neq: { label: "is not", toTests: (value: unknown) => ({ neq: value }), hasValue: true },
   lt: { label: "is below", toTests: (value: unknown) => ({ lt: value }), hasValue: true },
   lte: { label: "is at most", toTests: (value: unknown) => ({ lte: value }), hasValue: true },
@@ -146,8 +156,12 @@ export function toParameters(state: SearchState, columns: readonly SearchColumn[
   const direction = order?.isDescending === true ? "desc" : "asc";
   return [
     ...toConditionParameters(toWhere(state, columns)),
-    ...(order === undefined ? [] : [["order", `${order.column}.${direction}`] as Parameter]),
+    ...(order === undefined ? [] : [["order", `${toName(order)}.${direction}`] as Parameter]),
   ];
+}
+
+function toName({ column }: { readonly column: string }): string {
+  return column === CREATED ? "id" : column;
 }
 
 /** The conditions in the format of the client. */
@@ -177,16 +191,26 @@ function toTest({ column, operator, value }: SearchCondition, kind: Kind | undef
 
 /** A time is displayed to the second: the conditions treat all of its second as equal. */
 function toTimeTest(column: string, operator: OperatorName, value: string): object {
+  const name = toName({ column });
+  const toValue = column === CREATED ? toFirstId : (time: string) => time;
   const isTime = !Number.isNaN(Date.parse(value));
-  if (!isTime) return { [column]: OPERATORS[operator].toTests(value) };
-  const next = toNextSecond(value);
+  if (!isTime) return { [name]: OPERATORS[operator].toTests(value) };
+  const next = toValue(toNextSecond(value));
   if (operator === "eq")
     return {
-      or: listSameTimes(value).map((same) => ({ [column]: { gte: same, lt: toNextSecond(same) } })),
+      or: listSameTimes(value).map((same) => ({
+        [name]: { gte: toValue(same), lt: toValue(toNextSecond(same)) },
+      })),
     };
-  if (operator === "gt") return { [column]: { gte: next } };
-  if (operator === "lte") return { [column]: { lt: next } };
-  return { [column]: OPERATORS[operator].toTests(value) };
+  if (operator === "gt") return { [name]: { gte: next } };
+  if (operator === "lte") return { [name]: { lt: next } };
+  return { [name]: OPERATORS[operator].toTests(toValue(value)) };
+}
+
+/** The lowest id of rows that were created at a time or later. */
+function toFirstId(time: string): string {
+  const digits = Math.max(Date.parse(time), 0).toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-0000-0000-000000000000`;
 }
 
 /** The rest of the conditions that the list endpoint accepts is for filters. */

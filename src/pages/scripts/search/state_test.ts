@@ -3,14 +3,17 @@ import { describe, expect, test } from "bun:test";
 import { QUERY_LIMITS } from "../../../data/query/filter.ts";
 import { matches } from "../../../sdk/data.ts";
 import {
+  CREATED,
   isWhole,
   listUnread,
   NO_SEARCH,
+  type OperatorName,
   readPageNumber,
   readState,
   type SearchColumn,
   type SearchState,
   toFragment,
+  toParameters,
   toWhere,
 } from "./state.ts";
 
@@ -96,6 +99,26 @@ test.each([
   expect(toWhere({ ...NO_SEARCH, conditions }, COLUMNS)).toEqual({
     and: [{ [column]: { eq: value } }],
   });
+});
+
+test("an order and conditions by creation are those of the times in ids", () => {
+  const columns: SearchColumn[] = [
+    ...COLUMNS,
+    { name: CREATED, kind: "timestamp", required: true },
+  ];
+  const value = "2026-01-02T03:04:05.000Z";
+  const test = (operator: OperatorName) =>
+    toParameters({ ...NO_SEARCH, conditions: [{ column: CREATED, operator, value }] }, columns);
+  const [first, next] = ["019b7ca9-8c88", "019b7ca9-9070"].map(
+    (start) => `${start}-0000-0000-000000000000`,
+  );
+  expect(test("gte")).toEqual([["id", `gte.${first}`]]);
+  expect(test("lt")).toEqual([["id", `lt.${first}`]]);
+  expect(test("gt")).toEqual([["id", `gte.${next}`]]);
+  expect(test("lte")).toEqual([["id", `lt.${next}`]]);
+  const order = { column: CREATED, isDescending: true };
+  expect(toParameters({ ...NO_SEARCH, order }, columns)).toEqual([["order", "id.desc"]]);
+  expect(readState(toFragment({ ...NO_SEARCH, order }), columns).order).toEqual(order);
 });
 
 describe("a text", () => {
