@@ -41,6 +41,7 @@ import { handleCsv, handleJsonFile } from "./rows/export.ts";
 import { handleRowHistory, handleTableHistory } from "./rows/history.tsx";
 import { handleRestore, handleRestoreForm } from "./rows/history_restore.tsx";
 import { handleImport } from "./rows/import.tsx";
+import { handleImportPage, handleUndo } from "./rows/imports.tsx";
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
 import { makeRowsPage } from "./rows/table.tsx";
@@ -113,6 +114,7 @@ const PAGES: Pages = {
   [`${TABLE}/history`]: makeRowsPage(handleTableHistory),
   [`${TABLE}/restore`]: makeRowsPage(handleRestore, handleRestoreForm),
   [`${TABLE}/import`]: makeRowsPage(handleImport),
+  [`${TABLE}/imports/:act`]: makeRowsPage(handleImportPage, handleUndo),
   [`${TABLE}/export/csv`]: makeRowsPage(handleCsv),
   [`${TABLE}/export/json`]: makeRowsPage(handleJsonFile),
   [`${APP}/tables`]: { show: handleAppTables },

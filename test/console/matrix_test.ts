@@ -25,6 +25,7 @@ import {
   CONSOLE_FORMS,
   CONSOLE_PAGES,
   CONSOLE_WRITES,
+  IMPORT,
   makeSubjects,
 } from "../support/samples/console.ts";
 import { fillForm } from "../support/samples/forms.ts";
@@ -71,7 +72,7 @@ async function write(
   { method, path }: { method: string; path: string },
   { token = toToken(jar), origin = service.url }: { token?: string; origin?: string | null } = {},
 ): Promise<number> {
-  const values = { title: "overwritten" };
+  const values = path.endsWith("/imports") ? IMPORT : { title: "overwritten" };
   const isList = method === "PATCH" && path.endsWith("/:table");
   const [, id = ""] = /rows\/([^/]+)$/.exec(toPath(`${ROWS}/rows/:row`)) ?? [];
   const response = await fetch(service.url + toPath(path), {
@@ -164,7 +165,13 @@ test("the matrix has the routes of the Console", () => {
   expect(GETS.length).toBeGreaterThan(20);
   expect(POSTS.length).toBeGreaterThan(15);
   expect(SENSITIVE.length).toBeGreaterThan(15);
-  expect(CONSOLE_WRITES.map(({ method }) => method)).toEqual(["POST", "PATCH", "PATCH", "DELETE"]);
+  expect(CONSOLE_WRITES.map(({ method }) => method)).toEqual([
+    "POST",
+    "PATCH",
+    "PATCH",
+    "DELETE",
+    "POST",
+  ]);
 });
 
 test("every action of an administrator has a form", () => {

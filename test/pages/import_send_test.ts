@@ -43,7 +43,7 @@ test("rows of a rejected batch are not stored, and the lines to delete from a co
 });
 
 test.each<[string, BatchSender]>([
-  ["a response is lost", makeSender("http://127.0.0.1:1/unreachable")],
+  ["a response is lost", makeSender("http://127.0.0.1:1/unreachable", { act: "" })],
   ["the service fails", async () => ({ ...FAILED, rows: "unknown", code: "timeout" })],
 ])("rows of the batch in flight may be stored if %s", async (_, sender) => {
   expect(await stopWith(sender)).toContain(

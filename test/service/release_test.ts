@@ -32,7 +32,7 @@ const ENDPOINTS = [
 ].sort();
 const toId = (last: number) => `00000000-0000-7000-8000-00000000000${last}`;
 const VALUES = {
-  ...{ table: "todos", seq: "1", row: toId(1), id: toId(1), request: toId(2) },
+  ...{ table: "todos", seq: "1", row: toId(1), id: toId(1), request: toId(2), act: toId(5) },
   ...{ person: toId(3), session: "abcdefghijklmnop", provider: "none", key: "abcdefghijklmnop" },
   ...{ app: "wiki", column: "title", invitation: toId(4) },
 };

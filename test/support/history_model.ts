@@ -120,6 +120,6 @@ export const readChanges = async (place: Place, above: number) =>
     case when after is not null then ${toObject((name) => OF_CHANGE("after", name))} end as after,
     coalesce((select json_agg(key) from jsonb_object_keys(after) as key), '[]') as keys,
     is_caused as caused
-    from entered, rowhouse.row_changes where app_id = $1::uuid and id > $2::bigint order by id`,
+    from entered, rowhouse.row_changes where app_id = $1::uuid and id > $2::bigint and not is_created order by id`,
     above,
   );

@@ -47,7 +47,7 @@ export async function loseResponse(
   batch: number,
 ): Promise<void> {
   let sent = 0;
-  await page.route("**/data/**", async (route) => {
+  await page.route("**/data/*", async (route) => {
     if (route.request().method() !== "POST" || ++sent !== batch) return await route.continue();
     const { host, pathname } = new URL(route.request().url());
     const headers = { ...(await route.request().allHeaders()), host };

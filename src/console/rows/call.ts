@@ -57,6 +57,23 @@ export async function requestRows(visit: Visit, call: RowsCall): Promise<Respons
   return first.status === 401 ? await send(visit, call) : first;
 }
 
+const MAX_WAITS = 5;
+/** Sockets are closed after a longer silence. */
+const MAX_WAIT_S = 20;
+
+/** Calls again as long as the rate limit is reached. */
+export async function patiently<Result>(run: () => Promise<Result>): Promise<Result> {
+  for (let waited = 0; ; waited++) {
+    try {
+      return await run();
+    } catch (error) {
+      const { code, headers } = toRejection(error);
+      if (code !== "rate_limited" || waited === MAX_WAITS) throw error;
+      await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MAX_WAIT_S) * 1000);
+    }
+  }
+}
+
 async function send(visit: Visit, call: RowsCall): Promise<Response> {
   const { appId, method = "GET", path, headers, body, act, isExport = false, signal } = call;
   const { callApi } = visit.deps;

@@ -20,6 +20,7 @@ import { MAX_PAGE_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { type ConsolePageDeps, enter, type Visit } from "../enter.tsx";
 import { callRowsEndpoint, requestRows } from "./call.ts";
+import { findSameFile, recordImport } from "./imports.tsx";
 import { type RowsTable, readRowsTable } from "./table.tsx";
 
 const TABLE = `${CONSOLE_PATH}/apps/:app/data/:table`;
@@ -32,6 +33,16 @@ const ENDPOINTS: readonly (readonly [path: string, methods: readonly Method[]])[
   [`${TABLE}/:id`, ["GET", "PATCH", "DELETE"]],
 ];
 
+/** What the page of an import calls. */
+const IMPORTS = [
+  ["GET", async (visit: Visit) => await findSameFile(visit, await readRowsTable(visit))],
+  [
+    "POST",
+    async (visit: Visit) =>
+      await recordImport(visit, await readRowsTable(visit), await readText(visit.context.request)),
+  ],
+] as const;
+
 export const gridRoutes: readonly Route<ConsolePageDeps>[] = [
   ...ENDPOINTS.flatMap(([path, methods]) =>
     methods.map((method) => ({
@@ -39,6 +50,10 @@ export const gridRoutes: readonly Route<ConsolePageDeps>[] = [
       handle: enter(path, handleData, {}, true),
     })),
   ),
+  ...IMPORTS.map(([method, handle]) => ({
+    ...{ method, path: `${TABLE}/imports`, access: "open" as const },
+    handle: enter(`${TABLE}/imports`, handle, {}, true),
+  })),
   {
     ...{ method: "GET", path: `${TABLE}/changes`, access: "open" },
     handle: enter(`${TABLE}/changes`, streamChanges, {}, true),

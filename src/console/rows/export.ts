@@ -8,14 +8,11 @@
 import { type ListedRow, TEXTS } from "../../pages/mod.ts";
 import { makeRowsWriter, type PagePosition, readPages } from "../../rows/mod.ts";
 import type { Visit } from "../enter.tsx";
-import { toRejection } from "./call.ts";
-import { listRows, type RowsPage } from "./list.ts";
+import { patiently } from "./call.ts";
+import { listRows } from "./list.ts";
 import type { RowsTable } from "./table.tsx";
 
 const PAGE_ROWS = 500;
-const MAX_WAITS = 5;
-/** Sockets are closed after a longer silence. */
-const MAX_WAIT_S = 20;
 
 type Format = {
   type: string;
@@ -62,7 +59,7 @@ async function handleExport(
 ): Promise<Response> {
   const { appId, table: name } = table;
   const list = (position: PagePosition) =>
-    listPatiently(visit, { appId, table: name, ...position });
+    patiently(() => listRows(visit, { appId, table: name, ...position, isExport: true }));
   const pages = readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
   // Read the first page before the response begins, so that an error is a page.
   const first = await pages.next();
@@ -78,22 +75,6 @@ async function handleExport(
 }
 
 type Pages = AsyncGenerator<readonly ListedRow[], void>;
-
-/** Waits if the rate limit is reached. */
-async function listPatiently(
-  visit: Visit,
-  position: { appId: string; table: string } & PagePosition,
-): Promise<RowsPage> {
-  for (let waited = 0; ; waited++) {
-    try {
-      return await listRows(visit, { ...position, isExport: true });
-    } catch (error) {
-      const { code, headers } = toRejection(error);
-      if (code !== "rate_limited" || waited === MAX_WAITS) throw error;
-      await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MAX_WAIT_S) * 1000);
-    }
-  }
-}
 
 type Read = { first: IteratorResult<readonly ListedRow[], void>; pages: Pages };
 

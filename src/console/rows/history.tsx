@@ -17,12 +17,12 @@ import {
   toLabel,
   toRowPath,
 } from "../../pages/mod.ts";
-import type { RowChange } from "../../records/console/mod.ts";
+import type { Import, RowChange } from "../../records/console/mod.ts";
 import { showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
-import { listChanged, toRowBefore } from "./history_plan.ts";
+import { listChanged, toKind, toRowBefore } from "./history_plan.ts";
 import {
   type History,
   readChangeId,
@@ -32,16 +32,21 @@ import {
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
+import { listImports, toImportCells } from "./imports.tsx";
 import { findRows } from "./list.ts";
 import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 
 export async function handleTableHistory(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));
   const isDeleted = query.get("deleted") === "yes";
-  const { history, groups, older } = await readGroups(visit, table, {
-    isDeleted,
-    before: readChangeId(query.get("before")),
-    above: readChangeId(query.get("above")),
+  const before = readChangeId(query.get("before"));
+  const { history, groups, older, border } = await readGroups(visit, table, {
+    ...{ isDeleted, before, above: readChangeId(query.get("above")) },
+  });
+  const imports = isDeleted ? [] : await listImports(visit, table);
+  const shown = imports.filter(({ kept: { lastId } }) => {
+    const place = lastId ?? -1;
+    return place >= border && place < (before ?? Number.POSITIVE_INFINITY);
   });
   const path = toHistoryPath(table.path);
   return respondWithRowsPage(table, {
@@ -53,12 +58,12 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
     ],
     body: [
       renderState(table, history),
-      groups.length > 0 &&
+      groups.length + shown.length > 0 &&
         renderGroups(
           { ...table, now: visit.deps.now(), labels: await readGroupLabels(visit, table, groups) },
-          groups,
+          { groups, imports: shown },
         ),
-      groups.length === 0 && history.isOn && renderEmpty("No changes are stored."),
+      groups.length + shown.length === 0 && history.isOn && renderEmpty("No changes are stored."),
       older && renderOlder(path, { ...(isDeleted ? { deleted: "yes" } : {}), ...older }),
     ],
   });
@@ -75,7 +80,8 @@ function renderState({ slug }: RowsTable, { isOn, days, isEdited }: History): Pa
     <>
       <p class="quiet">
         Updates and deletes of the last {days} days, by keys, people and administrators, also by “on
-        delete” of another row. Not stored: new rows, and changes by pushes and imports of apps.
+        delete” of another row, and new rows of people and administrators. Not stored: new rows of
+        keys, and changes by pushes and imports of apps.
       </p>
       {isEdited && (
         <p class="quiet">
@@ -119,12 +125,20 @@ async function readGroupLabels(
   );
 }
 
-function renderGroups(table: Listed, groups: readonly Group[]): Html {
-  const lines = groups.flatMap((group) => {
+type Lines = { readonly groups: readonly Group[]; readonly imports: readonly Import[] };
+
+function renderGroups(table: Listed, { groups, imports }: Lines): Html {
+  const ofImports = imports.map((of) => ({
+    place: of.kept.lastId ?? 0,
+    cells: toImportCells(table, of, table.now),
+  }));
+  const ofGroups = groups.flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    return [
-      [
+    const { id: place } = first;
+    return {
+      place,
+      cells: [
         renderTime(first.at, table.now),
         renderActor(table, first.by),
         renderGroup(table, group),
@@ -133,9 +147,11 @@ function renderGroups(table: Listed, groups: readonly Group[]): Html {
           toRestorePath(table.path, { changes: group }),
         ),
       ],
-    ];
+    };
   });
-  return renderTable("Changes", ["When", "Who", "What", "Undo"], lines);
+  const lines = [...ofGroups, ...ofImports].toSorted((a, b) => b.place - a.place);
+  const cells = lines.map((line) => line.cells);
+  return renderTable("Changes", ["When", "Who", "What", "Undo"], cells);
 }
 
 function renderGroup(table: Listed, group: Group): Part {
@@ -144,7 +160,9 @@ function renderGroup(table: Listed, group: Group): Part {
   const what =
     rows.size === 1 && first !== undefined ? renderRow(table, first) : showCount(rows.size, "row");
   const cause = group.every(({ isCaused }) => isCaused) && CAUSE;
-  if (first?.after === null)
+  const kind = first && toKind(first);
+  if (kind === "created") return <>Created {what}</>;
+  if (kind === "deleted")
     return (
       <>
         Deleted {what}
@@ -210,18 +228,21 @@ export async function handleRowHistory(visit: Visit, table: RowsTable): Promise<
 
 function renderChange(table: Shown, change: RowChange): Html {
   const { path } = table;
-  const isDelete = change.after === null;
+  const kind = toKind(change);
   return (
     <section class="sheet">
       <h2>
-        {isDelete ? "Deleted" : "Changed"} {renderTime(change.at, table.now)}
+        {NAMES[kind]} {renderTime(change.at, table.now)}
         {change.isCaused && CAUSE}
       </h2>
       <p>By {renderActor(table, change.by)}</p>
-      {renderVersions(table, change)}
+      {kind !== "created" && renderVersions(table, change)}
       <div class="action-buttons">
-        {isDelete
-          ? renderLink("Restore the row", toRestorePath(path, { changes: [change] }))
+        {kind !== "changed"
+          ? renderLink(
+              kind === "deleted" ? "Restore the row" : "Undo the new row",
+              toRestorePath(path, { changes: [change] }),
+            )
           : [
               renderLink("Undo this change", toRestorePath(path, { changes: [change] })),
               renderLink(
@@ -233,6 +254,8 @@ function renderChange(table: Shown, change: RowChange): Html {
     </section>
   );
 }
+
+const NAMES = { created: "Created", changed: "Changed", deleted: "Deleted" } as const;
 
 /** The values before, and those after an update. */
 function renderVersions(table: RowsTable, change: RowChange): Html {

@@ -103,7 +103,7 @@ async function findHolders(visit: Visit, table: RowsTable, planned: readonly Res
 
 /** The values that a restore writes. */
 function readValues(restored: Restored): ReadonlyMap<string, unknown> {
-  if (restored.kind === "none") return new Map();
+  if (restored.kind === "none" || restored.kind === "delete") return new Map();
   const texts =
     restored.kind === "create"
       ? [...restored.values]

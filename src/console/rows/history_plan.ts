@@ -27,7 +27,10 @@ export type Restored = { readonly id: string; readonly before: Row } & (
       readonly later: readonly string[];
     }
   | { readonly kind: "create"; readonly values: ReadonlyMap<string, string> }
-  | { readonly kind: "none"; readonly why: string }
+  /** A row that was created. `why`: it stays all the same. */
+  | { readonly kind: "delete"; readonly now: NowRow; readonly why: string | undefined }
+  /** `isDone`: because it is as before the changes. */
+  | { readonly kind: "none"; readonly why: string; readonly isDone: boolean }
 );
 
 /** The values before a change, as a row: of a delete all; of an update those of the columns that it names, or all in an earlier release. */
@@ -83,9 +86,14 @@ export function canContinue(group: readonly RowChange[], below: RowChange): bool
 }
 
 function isTogether(one: RowChange, other: RowChange): boolean {
-  const isSameKind = (one.after === null) === (other.after === null);
+  const isSameKind = toKind(one) === toKind(other);
   const isSameActor = one.by?.id === other.by?.id && one.by?.kind === other.by?.kind;
   return isSameKind && isSameActor && one.act === other.act;
+}
+
+/** What a change did to its row. */
+export function toKind({ after, isCreated }: Pick<RowChange, "after" | "isCreated">) {
+  return isCreated ? "created" : after === null ? "deleted" : "changed";
 }
 
 type PlanOptions = {
@@ -108,7 +116,7 @@ export function planRestore(
   });
 }
 
-/** Of changes of one row. A request can record that it deleted the row before it records which reference it cleared in it. */
+/** The oldest first, of changes of one row. A request can record that it deleted the row before it records which reference it cleared in it. */
 function compareTimes(a: RowChange, b: RowChange): number {
   const isLast = (change: RowChange) => Number(change.after === null);
   return (a.at === b.at ? isLast(a) - isLast(b) : 0) || a.id - b.id;
@@ -127,14 +135,19 @@ function planRow(
   const [oldest, newest] = [changes.at(0), changes.at(-1)];
   if (oldest === undefined || newest === undefined) throw new Error("A row without a change");
   const before = toRowBefore(oldest);
+  if (oldest.isCreated) {
+    if (now === undefined)
+      return { id, before, kind: "none", why: "The row no longer exists", isDone: true };
+    const why = oldest.lastId === newest.id ? undefined : "changed since it was created";
+    return { id, before: now.row, kind: "delete", now, why };
+  }
   if (newest.after === null) {
-    if (now !== undefined) return { id, before, kind: "none", why: "The row exists" };
+    if (now !== undefined) return { id, before, kind: "none", why: "The row exists", isDone: true };
     return { id, before, kind: "create", values: overlay(changes, definition) };
   }
-  if (now === undefined)
-    return { id, before, kind: "none", why: "The row was deleted: restore the row first" };
+  if (now === undefined) return { id, before, kind: "none", why: WAS_DELETED, isDone: false };
   if (wanted.isWhole === true && since === undefined)
-    return { id, before, kind: "none", why: "The row has too many later changes: restore values" };
+    return { id, before, kind: "none", why: HAS_MANY, isDone: false };
   const values =
     since === undefined ? overlay(changes, definition) : rewind(now.row, { since, definition });
   const { column } = wanted;
@@ -148,7 +161,7 @@ function planRow(
     return isSame(shown, to, isJson(name)) ? [] : [{ name, now: shown, to }];
   });
   if (restored.length === 0)
-    return { id, before, kind: "none", why: "The row already has these values" };
+    return { id, before, kind: "none", why: "The row already has these values", isDone: true };
   const last = lastValues(changes);
   const later = restored.flatMap(({ name, now: shown }) => {
     const left = last.get(name);
@@ -156,6 +169,9 @@ function planRow(
   });
   return { id, before, kind: "update", now, values: restored, later };
 }
+
+const WAS_DELETED = "The row was deleted: restore the row first";
+const HAS_MANY = "The row has too many later changes: restore values";
 
 function isSetByUpdates({ columns }: TableDefinition, name: string): boolean {
   return columns.some((column) => column.name === name && column.onUpdate !== undefined);

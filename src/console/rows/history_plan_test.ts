@@ -6,7 +6,14 @@ import { readRuns, toRestorePath } from "./history_read.ts";
 
 const toChange = (id: number, seconds: number): RowChange => ({
   ...{ id, rowId: `row ${id}`, at: new Date(seconds * 1000).toISOString(), act: "one" },
-  ...{ by: { kind: "console", id: "me", name: "me" }, before: "{}", after: "{}", isCaused: false },
+  ...{
+    by: { kind: "console", id: "me", name: "me" },
+    before: "{}",
+    after: "{}",
+    isCaused: false,
+    isCreated: false,
+    lastId: null,
+  },
 });
 
 test("groupChanges() ends a group of more rows than a restore writes between two requests", () => {

@@ -28,9 +28,9 @@ export async function readHistory(
     wanted_table: table,
     of_row: row ?? null,
     wanted: changes ?? null,
-    is_deleted: isDeleted,
+    is_deleted: isDeleted ? true : null,
     before_id: before ?? null,
-    max_rows: PAGE_ROWS,
+    max_rows: changes === undefined ? PAGE_ROWS : MAX_ROWS,
     max_bytes: PAGE_BYTES,
   });
 }
@@ -119,6 +119,8 @@ export async function readGroups(visit: Visit, table: RowsTable, page: Page) {
   const hasOlder = changes.length > 0 || begun.length < groups.length;
   return {
     history,
+    /** The page ends before this change. */
+    border: hasOlder ? border : 0,
     groups: begun.filter((group) => toFirst(group) < before),
     older: hasOlder && {
       before: border,

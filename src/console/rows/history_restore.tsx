@@ -25,6 +25,7 @@ import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderCancel, renderEmpty, renderError, renderLink } from "../parts.tsx";
 import { callRows, toRejection } from "./call.ts";
+import { deleteCreated, isCreation, keepReferenced } from "./created_rows.ts";
 import { type FoundRow, findRow } from "./edit.tsx";
 import { findLost, renderLost, renderTaken } from "./history_lost.tsx";
 import { planRestore, type Restored, toBatches, toText, type Wanted } from "./history_plan.ts";
@@ -81,7 +82,8 @@ async function plan(visit: Visit, table: RowsTable, { ids, wanted }: Asked): Pro
     wanted.isWhole === true && first !== undefined
       ? await readSince(visit, table, first)
       : undefined;
-  return { history, planned: planRestore(changes, rows, { definition, wanted, since }) };
+  const planned = planRestore(changes, rows, { definition, wanted, since });
+  return { history, planned: await keepReferenced(visit, table, planned) };
 }
 
 export async function handleRestore(visit: Visit, table: RowsTable): Promise<Response> {
@@ -98,9 +100,13 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
   const shown = readMarks(visit.fields.get("marks") ?? "");
   const created = new Set((visit.fields.get("created") ?? "").split(" "));
   const isConfirmed = (restored: Restored) =>
-    restored.kind === "update" ? shown.has(restored.id) : created.has(restored.id);
+    restored.kind === "create" ? created.has(restored.id) : shown.has(restored.id);
+  const confirmed = planned.filter(
+    (restored) => isWritten(restored, asked) && isConfirmed(restored),
+  );
+  const rows = confirmed.filter(isCreation);
   const waiting = toBatches(
-    planned.filter((restored) => isWritten(restored, asked) && isConfirmed(restored)),
+    confirmed.filter((restored) => !isCreation(restored)),
     shown,
   );
   const act = visit.deps.makeId();
@@ -133,19 +139,29 @@ export async function handleRestoreForm(visit: Visit, table: RowsTable): Promise
       });
     }
   }
+  const { deleted, failed } = await deleteCreated(visit, table, { rows, shown, act });
+  written += deleted;
+  const [stop] = failed;
+  if (stop !== undefined)
+    return respondWithPlan(visit, table, {
+      ...{ asked, ...(await plan(visit, table, asked)) },
+      rejected: { problem: stop.problem, rows: [stop.restored], written },
+    });
   if (written === 0) return respondWithPlan(visit, table, { asked, history, planned });
   // Again, with what went with the rows.
   if ((await readTaken(visit, table, asked.ids)).length > 0) return redirect(asked.address);
   if (asked.from === "rows") return redirect(table.path);
   const [only] = planned;
   const isOne = planned.length === 1 && only !== undefined;
-  return redirect(isOne ? toRowPath(table.path, only.id) : toHistoryPath(table.path));
+  const isLeft = isOne && !isCreation(only);
+  return redirect(isLeft ? toRowPath(table.path, only.id) : toHistoryPath(table.path));
 }
 
 /** One row is also written over later changes, which its page shows. Of several rows, only those without. */
 function isWritten(restored: Restored, { wanted }: Asked): boolean {
   if (restored.kind === "create") return true;
   if (restored.kind === "none") return false;
+  if (restored.kind === "delete") return restored.why === undefined;
   return restored.later.length === 0 || wanted.isWhole === true || wanted.column !== undefined;
 }
 
@@ -176,7 +192,7 @@ async function respondWithPlan(
           hidden: {
             marks: written
               .flatMap((restored) =>
-                restored.kind === "update"
+                restored.kind === "update" || restored.kind === "delete"
                   ? [`${restored.id}:${restored.now.etag.replaceAll('"', "")}`]
                   : [],
               )
@@ -193,10 +209,7 @@ async function respondWithPlan(
               renderRestored(table, restored, { asked, lost: lost.get(restored.id) ?? [] }),
             ),
           ],
-          button:
-            written.length === 0
-              ? "Nothing to restore"
-              : `Restore ${showCount(written.length, "row")}`,
+          button: written.length === 0 ? "Nothing to restore" : nameWrites(written),
           cancel: renderCancel(cancel),
         });
   return respondWithRowsPage(table, {
@@ -204,6 +217,17 @@ async function respondWithPlan(
     body: [rejected && renderRejected(table, rejected), renderTaken(table, taken), body],
     status: rejected?.problem.status ?? 200,
   });
+}
+
+function nameWrites(written: readonly Restored[]): string {
+  const deleted = written.filter(isCreation).length;
+  const restored = written.length - deleted;
+  return [
+    ...(restored > 0 ? [`Restore ${showCount(restored, "row")}`] : []),
+    ...(deleted > 0
+      ? [`${restored > 0 ? "and delete" : "Delete"} ${showCount(deleted, "row")}`]
+      : []),
+  ].join(" ");
 }
 
 function renderRestored(
@@ -222,19 +246,28 @@ function renderRestored(
       </h2>
       {renderNote(restored, asked)}
       {renderLost(table, lost)}
-      {restored.kind === "none" ? undefined : renderVersions(table, restored)}
+      {(restored.kind === "update" || restored.kind === "create") &&
+        renderVersions(table, restored)}
     </section>
   );
 }
 
 function toRestoredLabel({ definition }: RowsTable, restored: Restored): string {
-  const now = restored.kind === "update" ? restored.now.row : {};
+  const now = "now" in restored ? restored.now.row : {};
   const label = toLabel(definition, restored.before) ?? toLabel(definition, now);
   return label ?? shortenId(restored.id);
 }
 
 function renderNote(restored: Restored, asked: Asked): Part {
   if (restored.kind === "none") return <p>{restored.why}.</p>;
+  if (restored.kind === "delete")
+    return (
+      <p>
+        {restored.why === undefined
+          ? "The row was new: it is deleted."
+          : `The row stays: ${restored.why}.`}
+      </p>
+    );
   if (restored.kind === "create") return <p>The deleted row gets its id and these values again.</p>;
   const { later } = restored;
   if (later.length === 0) return undefined;
@@ -248,7 +281,9 @@ function renderNote(restored: Restored, asked: Asked): Part {
   );
 }
 
-function renderVersions(table: RowsTable, restored: Exclude<Restored, { kind: "none" }>): Html {
+type Valued = Extract<Restored, { kind: "update" | "create" }>;
+
+function renderVersions(table: RowsTable, restored: Valued): Html {
   const { id, kind, values } = restored;
   const names = new Set(kind === "update" ? values.map(({ name }) => name) : values.keys());
   return renderValues(table, {

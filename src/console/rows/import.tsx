@@ -3,11 +3,12 @@
 import { describeColumn, findLabelColumn, type Part } from "../../pages/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { toAppPath } from "../paths.ts";
+import { renderImports } from "./imports.tsx";
 import { findTable, listReferrers } from "./related.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
-export function handleImport(_visit: Visit, table: RowsTable): Response {
-  const { path, definition, slug } = table;
+export async function handleImport(visit: Visit, table: RowsTable): Promise<Response> {
+  const { path, definition, slug, hasHistory } = table;
   return respondWithRowsPage(table, {
     title: "Import rows",
     script: "import_page",
@@ -21,11 +22,13 @@ export function handleImport(_visit: Visit, table: RowsTable): Response {
         class="sheet action"
         data-import={JSON.stringify(definition)}
         data-rows-path={path}
+        data-has-history={hasHistory}
         data-api={`${toAppPath(slug)}/data`}
         data-cascades={JSON.stringify(listCascades(table))}
         data-targets={JSON.stringify(listTargets(table))}
         hidden
       />,
+      await renderImports(visit, table),
       renderColumns(table),
     ],
   });

@@ -68,13 +68,13 @@ const MAX_IDS = 100;
 /** The rows with these ids; omits ids without a row. */
 export async function findRows(
   visit: Visit,
-  { appId, table, ids, select }: { appId: string; table: string; ids: string[]; select: string },
+  { appId, table, ids, select }: { appId: string; table: string; ids: string[]; select?: string },
 ): Promise<ListedRow[]> {
   const groups = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
     ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
   );
   const found = await mapBounded(groups, MAX_CALLS, (group) => {
-    const parameters = { id: `in.(${group})`, select };
+    const parameters = { id: `in.(${group})`, ...(select === undefined ? {} : { select }) };
     return queryRows(visit, { appId, table, parameters, max: group.length });
   });
   return found.flat();

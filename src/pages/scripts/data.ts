@@ -47,8 +47,8 @@ type Call = {
 };
 
 /** The headers of the requests of one act, such as pasting: the history undoes what they wrote as a whole. */
-export function startAct(): Readonly<Record<string, string>> {
-  return { "rows-act": crypto.randomUUID() };
+export function startAct(act: string = crypto.randomUUID()): Readonly<Record<string, string>> {
+  return { "rows-act": act };
 }
 
 export const SIGNED_OUT = "your session has ended. Sign in again in another tab, then retry.";

@@ -18,7 +18,14 @@ import type { TableDefinition } from "../../schema/mod.ts";
 import { inDigits } from "../../std/count.ts";
 import { toDataUrl } from "./data.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
-import { type Begun, isSame, readBegun, readFields, restoreFields } from "./import/begun.ts";
+import {
+  type Begun,
+  isSame,
+  readBegun,
+  readFields,
+  restoreFields,
+  saveBegun,
+} from "./import/begun.ts";
 import {
   type ChosenFile,
   checkFile,
@@ -40,6 +47,7 @@ import {
   toLocalOffset,
   toNotice,
 } from "./import/parts.ts";
+import { describeEarlier, findSameFile } from "./import/record.ts";
 import { offerRest, type Page, show, store } from "./import/store.ts";
 import { openStoredCheck } from "./import/stored.ts";
 import { offerSync, openComparison, renderSync, type SyncChoice } from "./import/sync.ts";
@@ -80,6 +88,7 @@ function start(parent: HTMLElement): void {
   const api = parent.dataset["api"] ?? "";
   const url = toDataUrl(api, table.name);
   const cascades = JSON.parse(parent.dataset["cascades"] ?? "[]") as string[];
+  const hasHistory = parent.dataset["hasHistory"] !== undefined;
   const begun = readBegun(url);
   if (begun !== undefined && begun.isRemoved !== true && begun.stored < begun.rows) {
     const done = `${inDigits(begun.stored)} of ${count(begun.rows, "row")} of ${begun.name} are stored.`;
@@ -92,7 +101,7 @@ function start(parent: HTMLElement): void {
     open({ file, format: findFormat(file.name) ?? "csv" });
   };
   const open = (file: NewFile) => {
-    const page = { table, targets, path, steps: openPlace(steps), api, url, cascades };
+    const page = { table, targets, path, steps: openPlace(steps), api, url, cascades, hasHistory };
     void show(() => chooseFile(page, file, open), page.steps);
   };
   input.addEventListener("change", () => choose(input.files?.[0]));
@@ -124,8 +133,15 @@ async function chooseFile(
 ): Promise<void> {
   const { table, targets, steps } = page;
   const digest = await digestBytes(await chosenFile.file.arrayBuffer());
+  const earlier = await findSameFile(page, digest);
+  const undone = earlier.find((other) => other.undone !== null)?.act;
   const last = readBegun(page.url);
   const begun = last?.digest === digest ? last : undefined;
+  if (
+    begun !== undefined &&
+    earlier.some(({ act, undone }) => act === begun.act && undone !== null)
+  )
+    saveBegun(page.url, { ...begun, isRemoved: true });
   const file = { encoding: begun?.choices["encoding"] ?? "utf-8", ...chosenFile };
   const read = await readNames(file);
   const encoding = renderEncoding(file);
@@ -157,7 +173,7 @@ async function chooseFile(
     const { by, ...choices } = readChoices(form, table, targets);
     const chosen = { ...file, table, ...choices, isProtected: protection.checked };
     const place = openPlace(results);
-    const fields = { digest, choices: readFields(form) };
+    const fields = { digest, undone, choices: readFields(form) };
     void show(async () => {
       const matches = await readMatches(by);
       const offsetOf = zone.read();
@@ -170,10 +186,19 @@ async function chooseFile(
   });
   form.addEventListener("change", () => results.replaceChildren());
   if (begun !== undefined) restoreFields(form, { ...begun.choices, encoding: file.encoding });
-  steps.replaceChildren(form, results);
+  const [same] = earlier.filter((other) => other.undone === null && other.act !== begun?.act);
+  steps.replaceChildren(
+    ...(same === undefined ? [] : [describeEarlier(page, same)]),
+    form,
+    results,
+  );
 }
 
-type NamedFile = ImportFile & Pick<Begun, "digest" | "choices">;
+type NamedFile = ImportFile &
+  Pick<Begun, "digest" | "choices"> & {
+    /** The last import of the file that was undone: the batches of the next one are others. */
+    readonly undone: string | undefined;
+  };
 
 async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<void> {
   const { steps, table, url, api } = page;
@@ -220,7 +245,8 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     // A row with an error must not be deleted as missing.
     if (issueCount > 0) return;
     const again = () => show(() => check(page, file, choice), steps);
-    return offerSync({ ...page, again }, comparison.end());
+    const named = { name: file.file.name, digest: file.digest };
+    return offerSync({ ...page, again, file: named }, comparison.end());
   }
   if (rows === 0) {
     if (issueCount === 0) steps.append(toNotice("error", "The file has no rows."));
@@ -239,7 +265,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   const isAgain = last?.digest === digest && last.isRemoved === true;
   const leftOut = [...badLines];
   // The same file with other choices sends other rows: it is another import.
-  const sent = new TextEncoder().encode(JSON.stringify([digest, choices, leftOut]));
+  const sent = new TextEncoder().encode(JSON.stringify([digest, choices, leftOut, file.undone]));
   const key = `file-${await digestBytes(sent)}${isAgain ? `-${Date.now()}` : ""}`;
   const task = { digest, choices, key, name: file.file.name, rows, stored: 0 };
   const start = { ...task, leftOut, startedAt: Date.now() };

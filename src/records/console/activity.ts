@@ -166,6 +166,9 @@ const ROW_CHANGE = record({
   after: orNull(text()),
   /** A reference deleted or changed the row, because the request deleted another one. */
   isCaused: flag(),
+  /** The request created the row: it has no values. And the last change of the row. */
+  isCreated: flag(),
+  lastId: orNull(count()),
 });
 export type RowChange = Checked<typeof ROW_CHANGE>;
 

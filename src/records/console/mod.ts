@@ -2,5 +2,6 @@
 export type { AppEnd } from "../apps/app_life.ts";
 export * from "./activity.ts";
 export * from "./apps.ts";
+export * from "./imports.ts";
 export * from "./reads.ts";
 export * from "./tables.ts";

@@ -42,6 +42,7 @@ import {
   TAKEN_READ,
 } from "./activity.ts";
 import { APP_PAGE, NUMBERS, type PageView, VISITOR } from "./apps.ts";
+import { IMPORT_READ, IMPORTS_READ } from "./imports.ts";
 import {
   BUILD_STATE,
   PUSH_PAGE,
@@ -116,6 +117,7 @@ const CHECKS = {
   list_apps: appList.result,
   list_audit: auditList.result,
   list_app_people: appPeopleList.result,
+  list_imports: IMPORTS_READ,
   list_invitations: invitationList.result,
   list_issued_keys: record({
     keys: many(record({ keyId: text(), name: text(), app: text(), lastUsedAt: orNull(time()) })),
@@ -132,6 +134,7 @@ const CHECKS = {
   show_app: APP_PAGE,
   show_changes: CHANGES_PAGE,
   show_history: HISTORY_READ,
+  show_import: IMPORT_READ,
   show_taken: TAKEN_READ,
   show_push: PUSH_PAGE,
   show_request: REQUEST_PAGE,

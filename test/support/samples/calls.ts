@@ -74,6 +74,10 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   names: "x",
   before_seq: null,
   before_id: null,
+  step: "begin_import",
+  about: "{}",
+  from_id: "0",
+  until_id: null,
 };
 
 /** For every other argument of the type. */

@@ -72,6 +72,8 @@ export async function makeSubjects(service: TestService, title: string): Promise
       values (sha256('x'), '${person.id}', 'x', 'x', sha256('x'), 'x');
     insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
       values ('${request}', '${app.id}', now(), 'GET', '/', 422, 'validation_failed', 1);
+    insert into rowhouse.audit (actor, action, is_change, details) values ('${person.id}', 'begin_import', false,
+      '${JSON.stringify({ ...IMPORT.about, appId: app.id, table: "secrets", from: 0 })}');
     select 1`);
   const change = await makeChange(service, app);
   const toPath = (template: string, of?: Person) => {
@@ -84,6 +86,7 @@ export async function makeSubjects(service: TestService, title: string): Promise
       seq: "1",
       row,
       id: row,
+      act: IMPORT.about.act,
       request,
     });
     // Search results are only for administrators, too.
@@ -92,6 +95,12 @@ export async function makeSubjects(service: TestService, title: string): Promise
   };
   return { app, person, toPath };
 }
+
+/** What the script of an import sends to its path, which is a write. */
+export const IMPORT = {
+  step: "begin_import",
+  about: { act: crypto.randomUUID(), file: "rows.csv", digest: "0".repeat(64), rows: 1 },
+};
 
 /** The id of a deleted row's change in the history of the app. */
 async function makeChange(service: TestService, app: TestApp): Promise<string> {

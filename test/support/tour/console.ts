@@ -5,7 +5,13 @@ import { setAppSwitch } from "../../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { openEvents } from "../event_stream.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader, visit } from "../people.ts";
-import { CONSOLE_FORMS, CONSOLE_PAGES, CONSOLE_WRITES, makeSubjects } from "../samples/console.ts";
+import {
+  CONSOLE_FORMS,
+  CONSOLE_PAGES,
+  CONSOLE_WRITES,
+  IMPORT,
+  makeSubjects,
+} from "../samples/console.ts";
 import { fillForm } from "../samples/forms.ts";
 import { fillPath } from "../samples/routes.ts";
 import type { TestResponse, TestService } from "../service.ts";
@@ -59,14 +65,15 @@ async function tourWrites(service: TestService, jar: Jar, app: string): Promise<
   let id = "";
   for (const { method, path } of CONSOLE_WRITES) {
     const isList = method === "PATCH" && !path.endsWith("/:id");
-    const row = { ...(isList ? { id } : {}), title: method };
+    const isImport = path.endsWith("/imports");
+    const row = isImport ? IMPORT : { ...(isList ? { id } : {}), title: method };
     const response = await fetch(service.url + fillPath(path, { app, table: "followed", id }), {
       method,
       headers: { ...headers, "form-token": token, "content-type": "application/json" },
       ...(method === "DELETE" ? {} : { body: JSON.stringify(isList ? [row] : row) }),
     });
     expect([method, response.ok]).toEqual([method, true]);
-    if (method === "POST") id = ((await response.json()) as { id: string }).id;
+    if (method === "POST" && !isImport) id = ((await response.json()) as { id: string }).id;
     else await response.text();
   }
 }

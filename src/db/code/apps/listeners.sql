@@ -17,15 +17,31 @@ grant insert on rowhouse.changes, rowhouse.row_changes to rowhouse_listener;
 -- for each table, and their plans, which PostgreSQL makes for one row, are right for many.
 
 create function rowhouse.listen_to_insert() returns trigger language plpgsql security definer as $$
+declare
+  "$listens" constant pg_catalog.text := pg_catalog.current_setting('rowhouse.listens');
+  "$is_live" constant pg_catalog.bool := pg_catalog.starts_with("$listens", 'live');
+  "$actor" constant pg_catalog.text := pg_catalog.substr("$listens",
+    case when "$is_live" then 6 else 1 end);
 begin
-  -- Above so many rows of a statement, live updates read their table again.
-  insert into rowhouse."changes" ("app_id", "table_name", "row_id")
-  select "$rows"."app_id", "listen_to_insert"."tg_table_name", "$rows"."$id"
-  from (select pg_catalog.count(*) operator(pg_catalog.>) ${MAX_ROWS} as "$many"
-    from (select from "$became" limit ${MAX_ROWS} operator(pg_catalog.+) 1) as "$few") as "$all"
-  cross join lateral (
-    select "$became"."app_id", case when not "$all"."$many" then "$became"."id" end as "$id"
-    from "$became" limit case when "$all"."$many" then 1 else ${MAX_ROWS} end) as "$rows";
+  if "$is_live" then
+    -- Above so many rows of a statement, live updates read their table again.
+    insert into rowhouse."changes" ("app_id", "table_name", "row_id")
+    select "$rows"."app_id", "listen_to_insert"."tg_table_name", "$rows"."$id"
+    from (select pg_catalog.count(*) operator(pg_catalog.>) ${MAX_ROWS} as "$many"
+      from (select from "$became" limit ${MAX_ROWS} operator(pg_catalog.+) 1) as "$few") as "$all"
+    cross join lateral (
+      select "$became"."app_id", case when not "$all"."$many" then "$became"."id" end as "$id"
+      from "$became" limit case when "$all"."$many" then 1 else ${MAX_ROWS} end) as "$rows";
+  end if;
+  -- Not those of keys: an app that creates many rows would push out its changes.
+  if pg_catalog.starts_with("$actor", 'console ')
+    or pg_catalog.starts_with("$actor", 'person ') then
+    insert into rowhouse."row_changes" ("app_id", "table_name", "row_id", "changed_by", "before",
+      "after", "bytes", "is_created")
+    select "$became"."app_id", "listen_to_insert"."tg_table_name", "$became"."id", "$actor", '{}',
+      '{}', ${CHANGE_BYTES}, true
+    from "$became";
+  end if;
   return null;
 end
 $$;
@@ -140,7 +156,8 @@ revoke create on schema rowhouse from rowhouse_listener;
 
 create trigger listen_to_insert after insert on rowhouse.listened
   referencing new table as "$became" for each statement
-  when (starts_with(current_setting('rowhouse.listens', true), 'live'))
+  when (current_setting('rowhouse.listens', true) <> ''
+    and not starts_with(current_setting('rowhouse.listens', true), 'key '))
   execute function rowhouse.listen_to_insert();
 create trigger listen_to_update after update on rowhouse.listened
   referencing old table as "$was" new table as "$became"

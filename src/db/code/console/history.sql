@@ -3,7 +3,8 @@
 
 -- Changes of a table, newest first: of one row, those with these ids, the deleted rows only, or
 -- all; below a change, if before_id is set. A page has at most max_rows changes and about
--- max_bytes.
+-- max_bytes. Created rows only if is_deleted is null: processes of 0.1 do not know them. All
+-- changes of the table are then without those of imports (imports.sql).
 -- proves: admin; idempotent
 create function rowhouse.console_show_history(app_slug text, wanted_table text, of_row uuid,
   wanted bigint[], is_deleted boolean, before_id bigint, max_rows integer, max_bytes integer)
@@ -14,6 +15,8 @@ declare
   -- Changes up to here wait for an edit.
   edited bigint;
   texts text[];
+  -- Who changed the rows of imports.
+  imports text[];
 begin
   select definition into declared from rowhouse.registrations where app_id = app.id
     and table_name = wanted_table;
@@ -27,6 +30,11 @@ begin
     set_config('plan_cache_mode', 'force_custom_plan', true);
   select max(until) into edited from rowhouse.history_edits
     where app_id = app.id and (wanted_table = table_name or wanted_table = new_name);
+  if is_deleted is null and of_row is null and wanted is null then
+    imports := array(select concat_ws(' ', 'console', actor, details ->> 'act')
+      from rowhouse.audit where action = any ('{begin_import,undo_import}')
+        and details ->> 'appId' = app.id::text and details ->> 'table' = wanted_table);
+  end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
     'isDisabled', app.disabled_at is not null, 'isOn', 'history' = any (app.switches),
     'days', coalesce(app.history_days, ${HISTORY_DAYS}), 'isEdited', edited is not null,
@@ -38,7 +46,10 @@ begin
           concat_ws(' ', request, changed_at)),
         'by', rowhouse.history_actor(app.id, changed_by),
         'before', rowhouse.values_in_response(before, texts)::text,
-        'after', rowhouse.values_in_response(after, texts)::text, 'isCaused', is_caused)
+        'after', rowhouse.values_in_response(after, texts)::text, 'isCaused', is_caused,
+        'isCreated', is_created, 'lastId', case when is_created then (
+          select max(later.id) from rowhouse.row_changes as later where later.app_id = app.id
+            and later.table_name = wanted_table and later.row_id = listed.row_id) end)
         order by id desc), '[]')
       from (
         select *, sum(bytes) over (order by id desc) - bytes as earlier
@@ -50,9 +61,11 @@ begin
               - make_interval(days => coalesce(app.history_days, ${HISTORY_DAYS}))
             and (of_row is null or change.row_id = of_row)
             and (wanted is null or change.id = any (wanted))
-            and (not is_deleted or change.after is null)
+            and (is_deleted is null or not change.is_created
+              and (not is_deleted or change.after is null))
             and (before_id is null or change.id < before_id)
-          order by change.id desc limit max_rows) as listed) as measured
+            and (imports is null or change.changed_by <> all (imports))
+          order by change.id desc limit max_rows) as measured) as listed
       where earlier < max_bytes));
 end
 $$;

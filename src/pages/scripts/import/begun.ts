@@ -7,6 +7,8 @@ export type Begun = {
   readonly choices: Readonly<Record<string, string>>;
   /** The seed of the keys of the batches. */
   readonly key: string;
+  /** The id of all its requests, by which it is undone; `undefined` before the first one. */
+  readonly act?: string;
   readonly name: string;
   readonly rows: number;
   readonly stored: number;

@@ -48,13 +48,14 @@ type Target = {
   readonly unique?: string;
   /** `PATCH` changes rows by their ids. */
   readonly method?: "POST" | "PATCH";
+  /** The import. */
+  readonly act: string;
 };
 
-export function makeSender(url: string, { unique, method = "POST" }: Target = {}): BatchSender {
+export function makeSender(url: string, { unique, method = "POST", act }: Target): BatchSender {
   const query = unique === undefined ? "" : `?${new URLSearchParams({ onConflict: unique })}`;
-  const act = startAct();
   return async ({ body }, key) => {
-    const headers = { ...act, "idempotency-key": key };
+    const headers = { ...startAct(act), "idempotency-key": key };
     const answer = await callPatiently(`${url}${query}`, { method, body, headers });
     if (answer.kind === "lost") return toLost(answer);
     if (answer.kind === "rejected")

@@ -8,6 +8,7 @@ import { type Begun, saveBegun } from "./begun.ts";
 import type { ImportFile } from "./file.ts";
 import type { MatchTargets } from "./match.ts";
 import { addButton, count, makeProgress, runLocked, toNotice } from "./parts.ts";
+import { linkToImport, recordBegin, recordEnd } from "./record.ts";
 import { makeSender, type Stop, sendFile, type TableRow } from "./send.ts";
 import { deleteRows } from "./sync.ts";
 
@@ -22,6 +23,8 @@ export type Page = {
   url: string;
   /** The tables whose rows are deleted with a row that they reference. */
   cascades: readonly string[];
+  /** Whether the history has what an import wrote, and can undo it at any time. */
+  hasHistory: boolean;
 };
 
 export async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
@@ -60,11 +63,16 @@ const MAX_REMOVED = 100_000;
 export async function store(page: Page, task: Task): Promise<void> {
   const { steps, url } = page;
   const { begun, isResumed } = task;
-  const { rows, key, leftOut } = begun;
+  const { rows, key, leftOut, digest } = begun;
+  const act = begun.act ?? crypto.randomUUID();
+  if (begun.act === undefined) {
+    const message = await recordBegin(page, { act, file: begun.name, digest, rows });
+    if (message !== undefined) return showStop(page, task, { message, lines: [] });
+  }
   const progress = makeProgress(rows, `Storing ${count(rows, "row")}…`);
   steps.append(progress.line);
   let [replayed, seen] = [0, 0];
-  let last = begun;
+  let last: Begun = { ...begun, act };
   const keep = (change: Partial<Begun>) => {
     last = { ...last, ...change };
     saveBegun(url, last);
@@ -72,7 +80,7 @@ export async function store(page: Page, task: Task): Promise<void> {
   keep({});
   const file = { ...task.file, leftOut: new Set(leftOut) };
   const written: TableRow[] = [];
-  const sender = makeSender(url);
+  const sender = makeSender(url, { act });
   const foreign = new Set(begun.foreign);
   const send: Parameters<typeof sendFile>[1] = {
     key,
@@ -99,7 +107,13 @@ export async function store(page: Page, task: Task): Promise<void> {
   const stop = await runLocked(steps, () => sendFile(file, send));
   progress.line.remove();
   if (stop !== undefined) showStop(page, { ...task, begun: last }, stop);
-  else showStored(page, task, isResumed === true ? 0 : replayed);
+  else {
+    const created = rows - (isResumed === true ? 0 : replayed);
+    const wrote = { created, changed: 0, deleted: 0 };
+    await recordEnd(page, { act, file: begun.name, wrote });
+    showStored(page, task, isResumed === true ? 0 : replayed);
+  }
+  if (page.hasHistory) return linkToImport(page, act);
   // A batch without a response may have rows that only Resume knows.
   if (written.length > MAX_REMOVED || stop?.isUnknown === true) return;
   const onRemoved = () => saveBegun(url, { ...begun, isRemoved: true });
@@ -131,7 +145,8 @@ function showStored(page: Page, task: Task, replayed: number): void {
   const text = `${count(task.begun.rows, "row")} stored. ${before}`;
   steps.replaceChildren(element("p", { class: "notice notice-info", role: "status" }, text, link));
   if (replayed === 0) return;
-  const again = { ...task, begun: { ...task.begun, key: `${task.begun.key}-${Date.now()}` } };
+  const { act, ...begun } = task.begun;
+  const again = { ...task, begun: { ...begun, key: `${begun.key}-${Date.now()}` } };
   addButton(steps, "Store again", () => show(() => store(page, again), steps));
 }
 
@@ -193,7 +208,9 @@ async function remove(steps: HTMLElement, removal: Removal): Promise<void> {
       `${inDigits(removed)} of ${count(rows.length, "row")} removed`,
     );
   };
-  const stop = await runLocked(steps, () => deleteRows({ table, deleted: rows }, url, onDone));
+  const stop = await runLocked(steps, () =>
+    deleteRows({ table, deleted: rows }, { url, act: crypto.randomUUID() }, onDone),
+  );
   const text = `Removed ${inDigits(removed)} of ${count(rows.length, "row")}.`;
   announce(text);
   steps.replaceChildren(

@@ -22,9 +22,11 @@ import { inDigits } from "../../../std/count.ts";
 import { mapBounded } from "../../../std/map_bounded.ts";
 import { type Answer, callPatiently, SIGNED_OUT as SIGNED_OUT_REASON, startAct } from "../data.ts";
 import { announce, element } from "../dom.ts";
+import type { Begun } from "./begun.ts";
 import { digestBytes } from "./file.ts";
 import { listTable } from "./match.ts";
 import { addButton, count, makeProgress, runLocked, toItems, toNotice } from "./parts.ts";
+import { linkToImport, recordBegin, recordEnd } from "./record.ts";
 import {
   LOST,
   makeSender,
@@ -128,6 +130,8 @@ type Steps = {
   readonly url: string;
   /** Checks the file again. */
   readonly again: () => Promise<void>;
+  readonly file: Pick<Begun, "name" | "digest">;
+  readonly hasHistory: boolean;
 };
 
 /** Max rows to delete that are named. */
@@ -193,9 +197,15 @@ function renderDeleted({ deleted, unique }: Sync): HTMLElement {
   );
 }
 
-async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<void> {
+async function write(page: Steps, sync: Sync): Promise<void> {
+  const { steps, path, url, again, hasHistory } = page;
   const { created, changed, unchanged, deleted, unique, table } = sync;
   const total = created.length + changed.length + deleted.length;
+  const act = crypto.randomUUID();
+  const { name: file, digest } = page.file;
+  const rejected = await recordBegin(page, { act, file, digest, rows: total });
+  if (rejected !== undefined)
+    return showStop({ steps, again }, { message: rejected, lines: [] }, "Nothing was written.");
   const { upserts, patches } = toWrites(table, sync);
   const progress = makeProgress(total, `Writing ${count(total, "row")}…`);
   steps.append(progress.line);
@@ -205,7 +215,7 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
   const key = `sync-${crypto.randomUUID()}`;
   const upsert: SendOptions = {
     ...{ splits: true, key: `${key}-upsert` },
-    sender: makeSender(url, { unique: unique.map(({ name }) => name).join(",") }),
+    sender: makeSender(url, { act, unique: unique.map(({ name }) => name).join(",") }),
     onStored: ({ stored }, { results = [] }) => {
       for (const result of results) if (result in done) done[result satisfies RowResult]++;
       show(stored);
@@ -213,7 +223,7 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
   };
   const patch: SendOptions = {
     ...{ splits: true, key: `${key}-patch` },
-    sender: makeSender(url, { method: "PATCH" }),
+    sender: makeSender(url, { act, method: "PATCH" }),
     onStored: ({ stored }, { created: written = [] }) => {
       done.updated += written.length;
       show(upserts.length + stored);
@@ -228,13 +238,15 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
   const { failed, message } = await runLocked(steps, async () => {
     const failed =
       (await sendRows([{ rows: upserts }], upsert)) ?? (await sendRows([{ rows: patches }], patch));
-    const message = failed?.response.message ?? (await deleteRows(sync, url, onDeleted));
+    const message = failed?.response.message ?? (await deleteRows(sync, { url, act }, onDeleted));
     return { failed, message };
   });
   progress.line.remove();
   const text = `Created ${inDigits(done.created)}, changed ${inDigits(done.updated)}, left ${inDigits(done.unchanged)} and deleted ${inDigits(done.deleted)} rows.`;
   const stop = message && { message, lines: failed ? toLines(failed) : [] };
   if (!stop) {
+    const wrote = { created: done.created, changed: done.updated, deleted: done.deleted };
+    await recordEnd(page, { act, file, wrote });
     const link = element("a", { href: path }, "Open the table");
     const notice = toNotice("info", `${text} `);
     notice.querySelector("p")?.append(link);
@@ -242,6 +254,7 @@ async function write({ steps, path, url, again }: Steps, sync: Sync): Promise<vo
   } else showStop({ steps, again }, stop, text);
   if (left.length > 0)
     steps.append(toNotice("error", `${count(left.length, "row")} not deleted.`, left));
+  if (hasHistory) linkToImport(page, act);
 }
 
 function showStop({ steps, again }: Pick<Steps, "steps" | "again">, stop: Stop, text: string) {
@@ -259,10 +272,9 @@ type OnDone = (row: ListedRow, reason?: string) => void;
 /** Returns why it stopped early. `onDone` receives each row, and why it stays. */
 export async function deleteRows(
   { table, deleted }: Pick<Sync, "table" | "deleted">,
-  url: string,
+  { url, act }: { url: string; act: string },
   onDone: OnDone,
 ): Promise<string | undefined> {
-  const act = startAct();
   for (const rows of toDeletions(table, deleted)) {
     let stop: string | undefined;
     await mapBounded(rows, MAX_CALLS, async (row) => {
@@ -286,12 +298,12 @@ const TAG_LENGTH = 32;
 async function deleteRow(
   table: TableDefinition,
   { text, values }: TableRow,
-  { url, act }: { url: string; act: ReturnType<typeof startAct> },
+  { url, act }: { url: string; act: string },
 ): Promise<Answer | undefined> {
   const now = text === "" ? await callPatiently(url) : undefined;
   if (now !== undefined && now.kind !== "done") return now;
   if (now !== undefined && !isAsCreated(table, values, JSON.parse(now.text))) return undefined;
-  const headers = { ...act, "if-match": now?.etag ?? (await toTag(text)) };
+  const headers = { ...startAct(act), "if-match": now?.etag ?? (await toTag(text)) };
   return await callPatiently(url, { method: "DELETE", headers });
 }
 

@@ -1,0 +1,87 @@
+/**
+ * Undoes the creation of rows: deletes them, unless someone has changed them since or rows that stay reference them, which
+ * “on delete” would delete or change too.
+ *
+ * @module
+ */
+import type { Problem } from "../../problem.ts";
+import { mapBounded } from "../../std/map_bounded.ts";
+import type { Visit } from "../enter.tsx";
+import { callRows, toRejection } from "./call.ts";
+import type { Restored } from "./history_plan.ts";
+import { queryRows } from "./list.ts";
+import { listReferrers } from "./related.ts";
+import type { RowsTable } from "./table.tsx";
+
+/** Max concurrent calls. */
+const MAX_CALLS = 8;
+/** Max ids of one condition. */
+const MAX_IDS = 100;
+/** Max rows that are read to find which of these ids they reference: of more, any can be. */
+const MAX_READ = 5000;
+
+type Creation = Extract<Restored, { kind: "delete" }>;
+
+export function isCreation(restored: Restored): restored is Creation {
+  return restored.kind === "delete";
+}
+
+/** The plan, in which rows that others reference stay. */
+export async function keepReferenced(
+  visit: Visit,
+  table: RowsTable,
+  planned: readonly Restored[],
+): Promise<Restored[]> {
+  const ids = planned.filter(isCreation).map(({ id }) => id);
+  const kept = new Map<string, string>();
+  const parts = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, part) =>
+    ids.slice(part * MAX_IDS, (part + 1) * MAX_IDS),
+  );
+  const asked = listReferrers(table).flatMap((of) => parts.map((part) => ({ ...of, part })));
+  await mapBounded(asked, MAX_CALLS, async ({ referrer, column, part }) => {
+    const found = await queryRows(visit, {
+      ...{ appId: table.appId, table: referrer.name, max: MAX_READ },
+      parameters: { and: `(${column.name}.in.(${part}))`, select: `id,${column.name}` },
+    });
+    const others = found.filter(
+      ({ row }) => referrer.name !== table.table || !ids.includes(row.id),
+    );
+    const named = found.length < MAX_READ ? others.map(({ row }) => row[column.name]) : part;
+    for (const id of named) kept.set(String(id), `a row of ${referrer.name} references it`);
+  });
+  return planned.map((restored) =>
+    isCreation(restored) && restored.why === undefined
+      ? { ...restored, why: kept.get(restored.id) }
+      : restored,
+  );
+}
+
+type Failed = { readonly restored: Restored; readonly problem: Problem };
+
+/** Deletes rows that are still as shown. Those that reference each other need several rounds. */
+export async function deleteCreated(
+  visit: Visit,
+  { appId, table }: RowsTable,
+  {
+    rows,
+    shown,
+    act,
+  }: { rows: readonly Creation[]; shown: ReadonlyMap<string, string>; act: string },
+): Promise<{ deleted: number; failed: readonly Failed[] }> {
+  let waiting = rows;
+  for (;;) {
+    const failed: Failed[] = [];
+    await mapBounded(waiting, MAX_CALLS, async (restored) => {
+      const headers = { "if-match": shown.get(restored.id) ?? restored.now.etag };
+      const path = `${table}/${restored.id}`;
+      await callRows(visit, { appId, act, method: "DELETE", path, headers }).catch((error) => {
+        const problem = toRejection(error);
+        if (problem.code !== "not_found") failed.push({ restored, problem });
+      });
+    });
+    const referenced = failed.filter(({ problem }) => problem.code === "still_referenced");
+    const isOver = referenced.length === 0 || failed.length === waiting.length;
+    if (isOver) return { deleted: rows.length - failed.length, failed };
+    waiting = failed.flatMap(({ restored }) => (isCreation(restored) ? [restored] : []));
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Undoes an import, or an undo of one: deletes the rows that it created, restores those that it changed, and creates those that it
+ * deleted. What someone changed since stays, and is named. It reads and writes the changes part by part, newest first, so that it
+ * can stop or be interrupted after any part: what is undone is not undone again.
+ *
+ * @module
+ */
+import { SENT_IDS_PREFERENCE } from "../../data/mod.ts";
+import { shortenId } from "../../kinds/mod.ts";
+import { toLabel } from "../../pages/mod.ts";
+import type { Problem } from "../../problem.ts";
+import { type Import, readConsole } from "../../records/console/mod.ts";
+import { toMessages, type Visit } from "../enter.tsx";
+import { callRows, patiently, toRejection } from "./call.ts";
+import { deleteCreated, isCreation, keepReferenced } from "./created_rows.ts";
+import { planRestore, type Restored, toBatches } from "./history_plan.ts";
+import { readChanges } from "./history_read.ts";
+import { findRows, tagOf } from "./list.ts";
+import type { RowsTable } from "./table.tsx";
+
+/** Max changes of a part. */
+const PART_ROWS = 500;
+
+/** A row that stays as it is. */
+export type Kept = { readonly id: string; readonly label: string; readonly why: string };
+
+export type Undone = {
+  deleted: number;
+  restored: number;
+  created: number;
+  readonly kept: Kept[];
+  /** Older changes than this one are not undone yet. */
+  rest: number | undefined;
+};
+
+type Options = {
+  /** The act of all writes. */
+  readonly act: string;
+  /** Only older changes. */
+  readonly before: number | undefined;
+  /** No part begins after this time. */
+  readonly until: number;
+};
+
+/** The changes of an import, newest first, with the ids of their rows. */
+export async function readPart(
+  { deps }: Visit,
+  { slug, table }: RowsTable,
+  { of, before, max = PART_ROWS }: { of: Import; before: number | undefined; max?: number },
+) {
+  return await readConsole(deps, "show_import", {
+    ...{ app_slug: slug, wanted_table: table, of_person: of.personId, of_act: of.act },
+    ...{ from_id: of.from, until_id: of.until },
+    ...{ before_id: before ?? null, max_rows: max },
+  });
+}
+
+export async function undoImport(
+  visit: Visit,
+  table: RowsTable,
+  { of, ...options }: Options & { of: Import },
+): Promise<Undone> {
+  const undone: Undone = { deleted: 0, restored: 0, created: 0, kept: [], rest: undefined };
+  let { before } = options;
+  for (;;) {
+    const { ids, rowIds } = await readPart(visit, table, { of, before });
+    if (ids.length === 0) return undone;
+    before = ids.at(-1);
+    // The rows first: a change after them is then in the history, or fails the write.
+    const rows = await findRows(visit, { ...table, ids: [...new Set(rowIds)] });
+    const { changes } = await readChanges(visit, table, ids);
+    const now = new Map(rows.map((row) => [row.row.id, { row: row.row, etag: tagOf(row) }]));
+    const planned = planRestore(changes, now, table);
+    await writePart(visit, table, {
+      undone,
+      planned: await keepReferenced(visit, table, planned),
+      act: options.act,
+    });
+    if (ids.length < PART_ROWS) return undone;
+    if (visit.deps.now() > options.until) return { ...undone, rest: before };
+  }
+}
+
+type Part = { undone: Undone; planned: readonly Restored[]; act: string };
+
+async function writePart(visit: Visit, table: RowsTable, { undone, planned, act }: Part) {
+  const keep = (restored: Restored, why: string) => {
+    const row = "now" in restored ? restored.now.row : restored.before;
+    const label = toLabel(table.definition, row) ?? shortenId(restored.id);
+    undone.kept.push({ id: restored.id, label, why });
+  };
+  const written = planned.filter((restored) => {
+    const why = findObstacle(restored);
+    if (why !== undefined && why !== "") keep(restored, why);
+    return why === undefined;
+  });
+  const tags = written.flatMap((restored) =>
+    "now" in restored ? [[restored.id, restored.now.etag] as const] : [],
+  );
+  const shown = new Map(tags);
+  const waiting = toBatches(
+    written.filter((restored) => !isCreation(restored)),
+    shown,
+  );
+  for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
+    const { method, rows, body } = batch;
+    try {
+      const headers = { prefer: SENT_IDS_PREFERENCE };
+      const call = { appId: table.appId, act, method, path: table.table, headers, body };
+      await patiently(() => callRows(visit, call));
+      undone[method === "POST" ? "created" : "restored"] += rows.length;
+    } catch (error) {
+      const problem = toRejection(error);
+      const failed = rows.length === 1 ? [0] : listFailed(problem);
+      for (const index of failed) {
+        const row = rows[index];
+        if (row !== undefined) keep(row, describe(problem, index));
+      }
+      const rest = rows.filter((_, index) => !failed.includes(index));
+      const half = failed.length > 0 ? rest.length : Math.ceil(rest.length / 2);
+      waiting.unshift(
+        ...[rest.slice(0, half), rest.slice(half)].flatMap((part) => toBatches(part, shown)),
+      );
+    }
+  }
+  const created = written.filter(isCreation);
+  const { deleted, failed } = await deleteCreated(visit, table, { rows: created, shown, act });
+  undone.deleted += deleted;
+  for (const { restored, problem } of failed) keep(restored, describe(problem, 0));
+}
+
+/** Why a row is not written; empty if there is nothing to undo, `undefined` if it is. */
+function findObstacle(restored: Restored): string | undefined {
+  if (restored.kind === "none") return restored.isDone ? "" : "deleted since";
+  if (restored.kind === "delete") return restored.why;
+  if (restored.kind === "create" || restored.later.length === 0) return undefined;
+  return `changed since: ${restored.later.join(", ")}`;
+}
+
+/** The positions of the rows that the rejection names. */
+function listFailed({ details = [] }: Problem): number[] {
+  return details.flatMap(({ path }) => {
+    const [, index = ""] = path.split("/");
+    return /^\d+$/.test(index) ? [Number(index)] : [];
+  });
+}
+
+function describe(problem: Problem, index: number): string {
+  if (problem.code === "precondition_failed") return "changed at this moment";
+  const own = (problem.details ?? []).filter(({ path }) => path.startsWith(`/${index}/`));
+  return own.length === 0
+    ? toMessages(problem).join(", ")
+    : own.map(({ path, message }) => `${path.split("/").at(-1)}: ${message}`).join(", ");
+}

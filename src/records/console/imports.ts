@@ -1,0 +1,54 @@
+/** Imports of files in the Console: their lines, what they wrote, and the entries of the audit log that they make. @module */
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
+import { type Checked, count, flag, many, orNull, record, text, time } from "../actions/columns.ts";
+
+const WRITTEN = { created: count(), changed: count(), deleted: count() };
+
+const IMPORT = record({
+  /** The requests of the import are this act; its changes in the history have it. */
+  act: text(),
+  /** The act undoes an import. */
+  isUndo: flag(),
+  at: time(),
+  /** Null for a deleted person. */
+  by: orNull(text()),
+  personId: text(),
+  file: text(),
+  /** Its changes in the history are between these; without the last, it has not ended. */
+  from: count(),
+  until: orNull(count()),
+  /** The rows that it began to write. */
+  rows: count(),
+  /** What it wrote; null: it has not ended, or is an undo. */
+  ended: orNull(record(WRITTEN)),
+  /** What the history has of it. */
+  kept: record({ ...WRITTEN, lastId: orNull(count()) }),
+  /** When it was last undone, and by which act. */
+  undone: orNull(record({ act: text(), at: time() })),
+});
+export type Import = Checked<typeof IMPORT>;
+
+export const IMPORTS_READ = record({ imports: many(IMPORT) });
+export const IMPORT_READ = record({ lastId: count(), ids: many(count()), rowIds: many(text()) });
+
+type Entry =
+  | { step: "begin_import"; about: { act: string; file: string; digest: string; rows: number } }
+  | {
+      step: "import_rows";
+      about: {
+        act: string;
+        file: string;
+        wrote: { created: number; changed: number; deleted: number };
+      };
+    }
+  | { step: "undo_import"; about: { act: string; of: string; file: string; from: number } };
+
+/** @throws {Problem} unknown_table */
+export async function logImport(
+  deps: ConsoleActor,
+  { slug, table }: { slug: string; table: string },
+  { step, about }: Entry,
+): Promise<void> {
+  const values = { app_slug: slug, wanted_table: table, step, about };
+  await callConsole(deps, "console_log_import", values);
+}

@@ -1,0 +1,198 @@
+/** Imports in the Console: a line for each, and an undo that never overwrites what someone changed since. */
+import { beforeEach, expect, test } from "bun:test";
+import { toSessionToken } from "../../src/identity/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { expectPage } from "../support/page_text.ts";
+import { makePerson, signInAs, submitForm, toCookieHeader, visit } from "../support/people.ts";
+import { openTestService, type TestApp } from "../support/service.ts";
+import { share } from "../support/share.ts";
+
+const SCHEMA = defineSchema({
+  todos: {
+    title: t.string().required(),
+    tag: t.string().unique(),
+    rank: t.integer(),
+    above: t.ref("todos"),
+  },
+  notes: { todo: t.ref("todos", { onDelete: "cascade" }) },
+});
+const TODOS = "/v1/data/db/todos";
+const service = await share(openTestService({ service: { previews: ["filters", "history"] } }));
+const jar = await signInAs(
+  service,
+  await makePerson(service, { name: "Ada", consoleRole: "admin" }),
+);
+let app: TestApp;
+let table: string;
+beforeEach(async () => {
+  app = await service.makeApp(SCHEMA);
+  await setAppSwitch(service.service, app.slug, ["history", true]);
+  table = `/console/apps/${app.slug}/tables/todos`;
+});
+
+type Row = Record<string, unknown> & { id: string };
+
+/** Sends as the script of the page does. */
+async function send(path: string, method: string, json: unknown, headers = {}): Promise<Row[]> {
+  const cookie = toCookieHeader(jar);
+  const token = toSessionToken(new Request(service.url, { headers: { cookie } }));
+  const response = await fetch(`${service.url}/console/apps/${app.slug}/data/${path}`, {
+    method,
+    headers: {
+      ...{ cookie, origin: service.url, "form-token": token, "content-type": "application/json" },
+      ...headers,
+    },
+    body: JSON.stringify(json),
+  });
+  const text = await response.text();
+  expect([path, response.status < 300, text]).toEqual([path, true, text]);
+  return (text === "" ? [] : (JSON.parse(text).rows ?? [])) as Row[];
+}
+
+const FILE = { file: "customers.csv", digest: "a".repeat(64) };
+
+/** Begins an import, whose requests `run` sends. */
+async function importFile(
+  run: (act: Record<string, string>) => Promise<unknown>,
+  wrote?: Record<"created" | "changed" | "deleted", number>,
+): Promise<string> {
+  const act = crypto.randomUUID();
+  await send("todos/imports", "POST", { step: "begin_import", about: { act, ...FILE, rows: 4 } });
+  await run({ "rows-act": act });
+  if (wrote !== undefined)
+    await send("todos/imports", "POST", {
+      step: "import_rows",
+      about: { act, file: FILE.file, wrote },
+    });
+  return act;
+}
+
+const create = (json: readonly object[], act = {}) => send("todos", "POST", json, act);
+const call = (path: string, method: string, json?: object) =>
+  service.call(app, path, { method, ...(json !== undefined && { json }) });
+const list = async () => ((await call(`${TODOS}?order=tag`, "GET")).json as { rows: Row[] }).rows;
+const open = async (path: string) => {
+  const page = await visit(service, jar, path);
+  expect(page.status).toBe(200);
+  return page.text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+};
+const undo = (act: string) => submitForm(service, jar, { path: `${table}/imports/${act}` });
+
+test("an import that creates, changes and deletes rows is one line, and one undo of all, which can be undone", async () => {
+  const [a, b, c] = await create(["a", "b", "c"].map((tag) => ({ title: tag, tag })));
+  const before = await list();
+  const act = await importFile(
+    async (headers) => {
+      await send(
+        "todos?onConflict=tag",
+        "POST",
+        [
+          { tag: "a", title: "changed" },
+          { tag: "new", title: "new" },
+          { tag: "more", title: "more" },
+        ],
+        headers,
+      );
+      await send("todos", "PATCH", [{ id: b?.id, rank: 7 }], headers);
+      await send(`todos/${c?.id}`, "DELETE", undefined, headers);
+    },
+    { created: 2, changed: 2, deleted: 1 },
+  );
+  const imported = await list();
+  const line = "Imported 5 rows from customers.csv : 2 created, 2 changed, 1 deleted";
+  const history = await open(`${table}/history`);
+  expect(history).toContain(line);
+  expect(history).toContain("Ada");
+  expect(history.match(/Changed|Deleted \d/g) ?? []).toEqual([]);
+  expect(await open(`${table}/import`)).toContain(line);
+  const page = await undo(act);
+  expectPage(page, 200, "Undone: 1 created, 2 changed, 2 deleted.");
+  expect(await list()).toEqual(before);
+  expect(await open(`${table}/imports/${act}`)).toContain("Undone");
+  expect(await open(`${table}/history`)).toContain("Undid the import of customers.csv");
+  // The undo is an act too.
+  const [, back = ""] = /imports\/([0-9a-f-]+)">Undone/.exec(
+    (await visit(service, jar, `${table}/history`)).text,
+  ) ?? [""];
+  expect((await undo(back)).status).toBe(200);
+  expect(await list()).toEqual(imported);
+  // Again: nothing is left to undo.
+  expectPage(await undo(back), 200, "nothing stored");
+  expect(a?.id).toBe(imported.find(({ tag }) => tag === "a")?.id);
+});
+
+test("an undo names and leaves what someone changed since, and what others reference", async () => {
+  const [old, gone] = await create(["old", "gone"].map((tag) => ({ title: tag, tag })));
+  let rows: Row[] = [];
+  const act = await importFile(async (headers) => {
+    rows = await create(
+      ["changed", "noted", "plain"].map((tag) => ({ title: tag, tag })),
+      headers,
+    );
+    await send("todos", "PATCH", [{ id: old?.id, title: "imported" }], headers);
+    await send(`todos/${gone?.id}`, "DELETE", undefined, headers);
+  });
+  const [changed, noted] = rows;
+  await call(`${TODOS}/${changed?.id}`, "PATCH", { rank: 1 });
+  await call("/v1/data/db/notes", "POST", { todo: noted?.id });
+  await call(`${TODOS}/${old?.id}`, "PATCH", { title: "by another" });
+  await call(TODOS, "POST", { title: "other", tag: "gone" });
+  expect(await open(`${table}/imports/${act}`)).toContain("Began to import 4 rows");
+  const { text } = await undo(act);
+  const shown = text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  expect(shown).toContain("Undone: 1 deleted. 4 rows stay as they are:");
+  for (const why of [
+    "changed : changed since it was created",
+    "noted : a row of notes references it",
+    "old : changed since: title",
+    "gone : tag:",
+  ])
+    expect(shown).toContain(why);
+  expect((await list()).map(({ tag, title }) => [tag, title])).toEqual([
+    ["changed", "changed"],
+    ["gone", "other"],
+    ["noted", "noted"],
+    ["old", "by another"],
+  ]);
+  expect(await call(`/v1/data/db/notes`, "GET")).toMatchObject({ json: { rows: [{}] } });
+});
+
+test("many rows are undone in parts, also those that reference each other", async () => {
+  const act = await importFile(async (headers) => {
+    const [first] = await create([{ title: "first" }], headers);
+    const many = Array.from({ length: 700 }, (_, n) => ({ title: `t${n}`, above: first?.id }));
+    await create(many, headers);
+  });
+  expectPage(await undo(act), 200, "Undone: 701 deleted.");
+  expect(await list()).toEqual([]);
+});
+
+test("created rows are in the history, and are deleted by an undo only if no one changed them", async () => {
+  const act = { "rows-act": crypto.randomUUID() };
+  const [one] = await create([{ title: "one" }, { title: "two" }], act);
+  expect(await open(`${table}/history`)).toContain("Created 2 rows");
+  expect(await open(`${table}/rows/${one?.id}/history`)).toContain("Created");
+  await call(`${TODOS}/${one?.id}`, "PATCH", { rank: 1 });
+  const { text } = await visit(service, jar, `${table}/history`);
+  const links = [...text.matchAll(/href="([^"]*\/restore\?[^"]*)"/g)].map(([, link = ""]) => link);
+  const page = await submitForm(service, jar, { path: links[1]?.replaceAll("&amp;", "&") ?? "" });
+  expect(page.status).toBe(303);
+  expect(await list()).toMatchObject([{ title: "one", rank: 1 }]);
+  // A key that creates many rows would push out its changes.
+  await call(TODOS, "POST", { title: "by a key" });
+  expect(await open(`${table}/history`)).not.toContain("by a key");
+});
+
+test("an import of another table, app or person's act is not found", async () => {
+  const act = await importFile((headers) => create([{ title: "one" }], headers));
+  const others = [
+    table.replace("todos", "notes"),
+    table.replace(app.slug, (await service.makeApp(SCHEMA)).slug),
+  ];
+  for (const other of others) {
+    expect((await visit(service, jar, `${other}/imports/${act}`)).status).toBe(404);
+    expect(await open(`${other}/import`)).not.toContain("customers.csv");
+  }
+  expect((await visit(service, jar, `${table}/imports/${crypto.randomUUID()}`)).status).toBe(404);
+});
