@@ -1,11 +1,17 @@
 /** Opens a service from the configuration, for `serve` and `dev`. @module */
 
+import type { FindSchemaFile } from "../console/mod.ts";
 import { readLimits } from "../limit_setting.ts";
 import type { Log } from "../observe.ts";
 import { openService, type Service } from "../service/mod.ts";
 import type { Config } from "../settings/mod.ts";
 
-type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
+type OpenOptions = {
+  databaseUrl: string;
+  adminDatabaseUrl: string;
+  log: Log;
+  findSchemaFile?: FindSchemaFile;
+};
 
 /** Opens a service with the settings that `serve` and `dev` share. */
 export function openFrom(config: Config, options: OpenOptions): Service {
@@ -34,6 +40,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     mail: readMail(config),
     auditRetentionS: config.AUDIT_RETENTION,
     log: options.log,
+    ...(options.findSchemaFile && { findSchemaFile: options.findSchemaFile }),
     role: config.ROLE,
     secrets: readSharedSecrets(config),
     identitySecrets: config.IDENTITY_SECRET,

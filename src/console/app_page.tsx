@@ -14,6 +14,7 @@ import {
   toAppRulesPath,
   toAppTablesPath,
   toKeysPath,
+  toNewTablePath,
   toPushesPath,
 } from "./paths.ts";
 
@@ -45,6 +46,7 @@ export function respondWithAppPage({
       isDisabled && renderPill("disabled", "warn"),
       (tab === "Keys" || tab === "Overview") &&
         renderLink("New key", `${toAppPath(slug)}/new-key`, "primary", { keys: "n" }),
+      tab === "Tables" && renderLink("New table", toNewTablePath(slug), "quiet", { keys: "n" }),
       tab === "People" &&
         renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary", { keys: "n" }),
     ],
@@ -73,6 +75,7 @@ export function listAppPages(slug: string, deps: Visit["deps"]): Tab[] {
   return [
     ...listTabs(slug, deps),
     { name: "New key", path: `${toAppPath(slug)}/new-key` },
+    { name: "New table", path: toNewTablePath(slug) },
     { name: "Add a person", path: `${toAppPath(slug)}/add-person` },
     { name: "Invite people", path: `${NEW_PERSON}?${new URLSearchParams({ app: slug })}` },
   ];

@@ -39,6 +39,7 @@ import type { RowsKey } from "../records/console/mod.ts";
 import { isIdText } from "../records/secrets/mod.ts";
 import { MAX_PAGE_BYTES, RECENT_SIGN_IN } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
+import type { FindSchemaFile } from "./schema_file.ts";
 
 export type ConsolePageDeps = PageDeps & {
   /** Unset without a Console. */
@@ -58,6 +59,8 @@ export type ConsolePageDeps = PageDeps & {
   streamMemory: StreamMemory;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
+  /** Only in `rowhouse dev`. */
+  findSchemaFile: FindSchemaFile | undefined;
 };
 
 /** The notices after a form, by the value of `done` in the address of the page that follows. */

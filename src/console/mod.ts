@@ -8,3 +8,4 @@ export type { ConsolePageDeps } from "./enter.tsx";
 export { respondWithConsoleProblem } from "./frame.tsx";
 export { consoleRoutes, unknownConsoleRoute } from "./routes.ts";
 export { makeRowsKeys } from "./rows/call.ts";
+export type { FindSchemaFile, SchemaFile } from "./schema_file.ts";

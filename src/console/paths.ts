@@ -56,6 +56,15 @@ export function toAppTablesPath(slug: string): string {
   return `${toAppPath(slug)}/tables`;
 }
 
+/** The form of a new table, or of a new column of a table. */
+export function toNewTablePath(slug: string): string {
+  return `${toAppPath(slug)}/new-table`;
+}
+
+export function toNewColumnPath(slug: string, table: string): string {
+  return `${toRowsPath(slug, table)}/new-column`;
+}
+
 export function toAppRulesPath(slug: string): string {
   return `${toAppPath(slug)}/rules`;
 }

@@ -45,6 +45,7 @@ import { handleImportPage, handleUndo } from "./rows/imports.tsx";
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
 import { makeRowsPage } from "./rows/table.tsx";
+import { newColumnPage, newTablePage } from "./tables/new_table.tsx";
 import { handleAppRules, handleTableRules } from "./tables/rules.tsx";
 import { handleTable } from "./tables/table.tsx";
 import { endUsePage, TABLE_PAGES } from "./tables/table_actions.tsx";
@@ -58,9 +59,12 @@ const PERSON = `${CONSOLE_PATH}/people/:person`;
 const ROLE = `${APP}/people/:person`;
 
 type Handle = Parameters<typeof enter>[1];
-type Page = { show: Handle; submit?: Handle; done?: Notices; action?: FormAction };
-/** Only forms of rows have no action. */
-type ConsoleRoute = Route<ConsolePageDeps> & { action?: FormAction | undefined };
+type Page = { show: Handle; submit?: Handle; done?: Notices; action?: FormAction; isOfDev?: true };
+/** Only forms of rows, and those that only `rowhouse dev` accepts, have no action. */
+type ConsoleRoute = Route<ConsolePageDeps> & {
+  action?: FormAction | undefined;
+  isOfDev?: true | undefined;
+};
 type Pages = Readonly<Record<string, Page>>;
 
 function below(parent: string, pages: Pages): Pages {
@@ -118,6 +122,8 @@ const PAGES: Pages = {
   [`${TABLE}/export/csv`]: makeRowsPage(handleCsv),
   [`${TABLE}/export/json`]: makeRowsPage(handleJsonFile),
   [`${APP}/tables`]: { show: handleAppTables },
+  [`${APP}/new-table`]: newTablePage,
+  [`${TABLE}/new-column`]: newColumnPage,
   [`${TABLE}/end`]: endUsePage,
   [`${APP}/rules`]: { show: handleAppRules },
   [`${APP}/pushes`]: { show: handlePushes },
@@ -172,10 +178,10 @@ function compressed(show: Handle): Handle {
   };
 }
 
-function toRoutes([path, { show, submit, action }]: [string, Page]): ConsoleRoute[] {
+function toRoutes([path, { show, submit, action, isOfDev }]: [string, Page]): ConsoleRoute[] {
   const toRoute = (method: "GET" | "POST", handle: Handle) =>
     ({ method, path, access: "open", handle: enter(path, handle, NOTICES) }) as const;
   // The size of a compressed page would leak information about its form's token.
   if (submit === undefined) return [toRoute("GET", compressed(show))];
-  return [toRoute("GET", show), { ...toRoute("POST", submit), action }];
+  return [toRoute("GET", show), { ...toRoute("POST", submit), action, isOfDev }];
 }

@@ -1,5 +1,6 @@
 /** The dependencies of routes, by what a process serves: callers, rows or identity. @module */
 
+import type { FindSchemaFile } from "../console/mod.ts";
 import { makeRowsKeys } from "../console/mod.ts";
 import {
   type IdempotencyCapacity,
@@ -58,6 +59,8 @@ export type RoleOptions = UpstreamOptions & {
   groupsCreates?: boolean | undefined;
   /** Size of the cache for pages of lists; defaults to {@linkcode LIST_CACHE_BYTES}. */
   listCacheBytes?: number | undefined;
+  /** The schema files that the Console can extend: only in `rowhouse dev`. */
+  findSchemaFile?: FindSchemaFile;
   /** Enabled previews; defaults to none. */
   previews?: readonly Preview[];
   /** The most rows that a count has; defaults to {@linkcode MAX_COUNTED}. */
@@ -261,6 +264,7 @@ export function makeIdentityDeps(
     previews: options.previews ?? [],
     guides: listGuides(),
     draining,
+    findSchemaFile: options.findSchemaFile,
   };
 }
 

@@ -49,6 +49,7 @@ import {
   openProjects,
 } from "./projects.ts";
 import { openPushes, watchRecords } from "./push.ts";
+import { makeSchemaFiles } from "./schema_file.ts";
 import { openSecrets } from "./secrets.ts";
 import { makeDevService } from "./service.ts";
 import { makeTestPeople } from "./test_people.ts";
@@ -181,6 +182,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     databaseUrl: database.serving.url,
     adminDatabaseUrl: database.pushing.url,
     log,
+    findSchemaFile: makeSchemaFiles(projects),
   });
   await service.warm();
   const schemas = new Map<string, Definition>();

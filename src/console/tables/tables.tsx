@@ -19,12 +19,14 @@ import {
   toListLinks,
   toPage,
 } from "../list.tsx";
-import { renderEmpty, renderPushHint, renderRowActions } from "../parts.tsx";
+import { renderEmpty, renderLink, renderPushHint, renderRowActions } from "../parts.tsx";
 import {
   renderDone,
   TABLES,
   toAppPath,
   toAppTablesPath,
+  toNewColumnPath,
+  toNewTablePath,
   toRowsPath,
   toTablePath,
 } from "../paths.ts";
@@ -89,10 +91,10 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
     body: [
       renderDone(visit),
       page.length === 0
-        ? renderEmpty(
-            "This app has no tables yet. Push a schema to create them.",
+        ? renderEmpty("This app has no tables yet. Push a schema to create them.", [
             renderPushHint(visit),
-          )
+            renderLink("New table", toNewTablePath(slug)),
+          ])
         : [
             renderTables(page, { sorted: { path, query }, now: deps.now(), slug }),
             renderListLinks({ path, isWhole, ...toListLinks(query, last?.name) }),
@@ -143,6 +145,7 @@ function renderColumnCount({ columns, definition: { columns: all } }: Listed): P
 function renderActions(slug: string, table: string): Html {
   const actions = [
     ["Definition", toTablePath(table)],
+    ["New column", toNewColumnPath(slug, table)],
     ["Stop using", `${toRowsPath(slug, table)}/end`, "danger"],
   ] as const;
   return renderRowActions(table, actions, { isDialog: false });
