@@ -70,15 +70,19 @@ function listTabs(slug: string, { previews }: Visit["deps"]): Tab[] {
   ];
 }
 
-/** Every page of an app that has no other name in its address. */
-export function listAppPages(slug: string, deps: Visit["deps"]): Tab[] {
+/** The pages that act on an app. */
+export function listAppActions(slug: string): Tab[] {
   return [
-    ...listTabs(slug, deps),
     { name: "New key", path: `${toAppPath(slug)}/new-key` },
     { name: "New table", path: toNewTablePath(slug) },
     { name: "Add a person", path: `${toAppPath(slug)}/add-person` },
     { name: "Invite people", path: `${NEW_PERSON}?${new URLSearchParams({ app: slug })}` },
   ];
+}
+
+/** Every page of an app that has no other name in its address. */
+export function listAppPages(slug: string, deps: Visit["deps"]): Tab[] {
+  return [...listTabs(slug, deps), ...listAppActions(slug)];
 }
 
 /** The app in the address, with its requests over the requested span. @throws {Problem} unknown_app */

@@ -54,8 +54,10 @@ export type ConsolePageDeps = PageDeps & {
   /** Whether a path is the template of a page. */
   isPage: (path: string) => boolean;
   previews: readonly Preview[];
-  /** The pages of the docs on the API's host. */
-  guides: readonly { readonly title: string; readonly path: string }[];
+  /** Finds sections of the docs, which are on the API's host. */
+  searchGuides: (
+    query: string,
+  ) => readonly { readonly page: string; readonly title: string; readonly path: string }[];
   streamMemory: StreamMemory;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;

@@ -12,7 +12,7 @@ import { type Html, type Part, SIGN_OUT_PATH } from "../pages/mod.ts";
 import { type ConsoleMatches, type ConsoleVisitor, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
-import { listAppPages } from "./app_page.tsx";
+import { listAppActions, listAppPages } from "./app_page.tsx";
 import type { Visit } from "./enter.tsx";
 import { toPushNumber } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
@@ -47,12 +47,14 @@ const SEARCHED: Searched = {
 const MAX_PUSHES = 3;
 /** Max results of each kind. */
 const MAX_HITS = 8;
+/** Max sections of the docs. */
+const MAX_SECTIONS = 4;
 /** Max suggestions of a field. */
 const MAX_CHOICES = 40;
 /** With more keys, a result that revokes one of them is easily the wrong one. */
 const MAX_KEYS_WITH_ACTIONS = 2;
 /** What people type before a key. */
-const VERB = /^(?:revoke|rotate)\s+(?=\S)/i;
+const VERB = /^(revoke|rotate)\b\s*/i;
 
 type Hit = { name: string; path: string; detail?: Part; email?: string };
 type Group = { name: string; hits: readonly Hit[] };
@@ -76,16 +78,18 @@ export async function handleFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
   // A field that suggests apps, people, tables or keys also suggests before anything is typed.
   const isLookup = new Map(readParameters(visit.context.query)).has("of");
-  const search = toKeyId(query.search.replace(VERB, ""));
+  const [, verb] = VERB.exec(query.search) ?? [];
+  const search = toSearch(visit, query.search.replace(VERB, ""));
   const found = await readConsole(visit.deps, "find", {
     search,
     names: query.expression,
-    max_rows: isLookup ? MAX_CHOICES : search === "" ? 0 : MAX_HITS,
+    max_rows: isLookup ? MAX_CHOICES : search === "" && verb === undefined ? 0 : MAX_HITS,
   });
   if (isLookup) return respondWithGroups({ found, query, groups: toGroups("", found) });
   const groups = [
-    { name: "Actions", hits: toKeyActions(found) },
-    ...toGroups(search, found),
+    { name: "Actions", hits: toKeyActions(found, search === "" ? verb : undefined) },
+    // A verb alone finds the keys, and nothing else.
+    ...(search === "" ? [] : toGroups(search, found)),
     { name: "Pages", hits: [...findPages(search), ...(await findAppPages(visit, query.search))] },
     { name: "Docs", hits: findGuides(visit, search) },
   ];
@@ -156,19 +160,26 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
   ];
 }
 
-function toKeyActions({ keys }: ConsoleMatches): Hit[] {
+/** The id of a key, whether pasted, typed or begun with its prefix; other texts are unchanged. */
+function toSearch({ deps: { keyPrefix } }: Visit, text: string): string {
+  const id = toKeyId(text);
+  return id.startsWith(`${keyPrefix}_`) ? id.slice(keyPrefix.length + 1) : id;
+}
+
+function toKeyActions({ keys }: ConsoleMatches, verb?: string): Hit[] {
   const live = keys.filter(({ revokedAt, isExpired }) => revokedAt === null && !isExpired);
-  if (live.length > MAX_KEYS_WITH_ACTIONS) return [];
+  if (verb === undefined && live.length > MAX_KEYS_WITH_ACTIONS) return [];
   return live.flatMap(({ keyId, name, app }) => {
     const detail = (
       <>
         {renderText(name)} of {app}
       </>
     );
-    return [
+    const actions = [
       { name: `Revoke ${keyId}`, path: `${toKeyPath(app, keyId)}/revoke`, detail },
       { name: `Rotate ${keyId}`, path: `${toKeyPath(app, keyId)}/roll`, detail },
     ];
+    return actions.filter(({ name }) => name.toLowerCase().startsWith(verb?.toLowerCase() ?? ""));
   });
 }
 
@@ -176,23 +187,43 @@ function findPages(search: string): Hit[] {
   return PAGES.filter(({ name }) => foldSpelling(name).includes(foldSpelling(search)));
 }
 
-/** The pages of the apps that the first word finds: `crm keys`. */
+/** The pages of the apps that the first word finds: `crm keys`; without such an app, the actions on all apps: `new key`. */
 async function findAppPages(visit: Visit, search: string): Promise<Hit[]> {
-  const [, app, page] = /^(\S+)\s+(\S.*)$/.exec(search) ?? [];
-  if (app === undefined || page === undefined) return [];
-  const { apps } = await readConsole(visit.deps, "list_apps", {
-    search: app.toLowerCase(),
-    after_slug: "",
-    max_rows: MAX_HITS,
-  });
-  const pushes = await findPushes(visit, apps[0]?.slug, page);
-  const hits = apps.flatMap(({ slug }) =>
-    listAppPages(slug, visit.deps)
-      .filter(({ name }) => foldSpelling(name).startsWith(foldSpelling(page)))
-      .map(({ name, path }) => ({ name: `${slug}: ${name}`, path })),
-  );
+  const [, app = "", rest] = /^(\S+)(?:\s+(\S.*))?$/.exec(search) ?? [];
+  const list = (found: string) =>
+    readConsole(visit.deps, "list_apps", { search: found, after_slug: "", max_rows: MAX_HITS });
+  const named = rest === undefined ? [] : (await list(app.toLowerCase())).apps;
+  if (named.length === 0) {
+    const isAction = search.length >= MIN_PAGE_CHARS && listAppActions("").some(isMatch(search));
+    const { apps } = isAction ? await list("") : { apps: [] };
+    return toAppHits(apps, search, listAppActions);
+  }
+  const page = rest ?? "";
+  const pushes = await findPushes(visit, named[0]?.slug, page);
+  const hits = toAppHits(named, page, (slug) => listAppPages(slug, visit.deps));
   return [...pushes, ...hits].slice(0, MAX_HITS);
 }
+
+const isMatch =
+  (search: string) =>
+  ({ name }: { name: string }) =>
+    foldSpelling(name).startsWith(foldSpelling(search));
+
+function toAppHits(
+  apps: readonly { slug: string }[],
+  search: string,
+  list: (slug: string) => readonly Hit[],
+): Hit[] {
+  const hits = apps.flatMap(({ slug }) =>
+    list(slug)
+      .filter(isMatch(search))
+      .map(({ name, path }) => ({ name: `${slug}: ${name}`, path })),
+  );
+  return hits.slice(0, MAX_HITS);
+}
+
+/** The beginning of the name of a page or section. */
+const MIN_PAGE_CHARS = 3;
 
 /** The push of an app by its number, or its latest pushes: `crm push 12`. */
 async function findPushes({ deps }: Visit, app: string | undefined, typed: string): Promise<Hit[]> {
@@ -219,11 +250,14 @@ async function findPushes({ deps }: Visit, app: string | undefined, typed: strin
 
 /** The docs are on the API's host. */
 function findGuides(visit: Visit, search: string): Hit[] {
-  if (search === "") return [];
-  return visit.deps.guides
-    .filter(({ title }) => foldSpelling(title).includes(foldSpelling(search)))
-    .slice(0, MAX_HITS)
-    .map(({ title, path }) => ({ name: title, path: `${toApiUrl(visit)}${path}` }));
+  if (search.length < MIN_PAGE_CHARS) return [];
+  return visit.deps
+    .searchGuides(search)
+    .slice(0, MAX_SECTIONS)
+    .map(({ title, page, path }) => ({
+      ...{ name: title, path: `${toApiUrl(visit)}${path}` },
+      ...(page === title ? {} : { detail: renderText(page) }),
+    }));
 }
 
 /** A link to the list of requests, which finds the request. */

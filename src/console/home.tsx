@@ -5,12 +5,19 @@ import { describeSwitch } from "../app_switch.ts";
 import { CONTRACTED_FROM } from "../db/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
-import { type ConsoleHome, readConsole } from "../records/console/mod.ts";
+import { type ConsoleHome, readConsole, type Span } from "../records/console/mod.ts";
 import { quoteForShell } from "../std/quote_shell.ts";
 import { renderAxis } from "./activity/axis.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { readSpan, renderAppNumbers, renderSpans, renderStats } from "./numbers.tsx";
+import {
+  readAppSort,
+  readSpan,
+  renderAppNumbers,
+  renderSpans,
+  renderStats,
+  showRequests,
+} from "./numbers.tsx";
 import {
   renderAttention,
   renderLink,
@@ -21,12 +28,14 @@ import {
   toApiUrl,
 } from "./parts.tsx";
 import { NEW_APP, toAppPath, toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
+import { toRequestsPath } from "./requests_filter.tsx";
 import { BUILD_STATES } from "./tables/table_parts.tsx";
 
 const MAX_APPS = 20;
 
 export async function handleHome(visit: Visit): Promise<Response> {
   const span = readSpan(visit.context.query);
+  const sort = readAppSort(visit.context.query);
   const home = await readConsole(visit.deps, "home", { wanted_span: span, max_rows: MAX_APPS });
   const { me, apps, axis } = home;
   const now = visit.deps.now();
@@ -49,12 +58,13 @@ export async function handleHome(visit: Visit): Promise<Response> {
         ...home.processes.silent.map((silent) => renderSilent(silent, now)),
         ...home.builds.map(renderBuild),
         ...home.endingKeys.map((key) => renderKey(key, now)),
+        ...apps.filter(({ numbers }) => numbers.errors > 0).map((app) => renderFailing(app, span)),
       ]),
       !hasRows && renderSteps(visit, home),
       apps.length > 0 && [
+        renderAppNumbers(home, { span, sort, now }),
         renderStats(axis, { span, slug: "", now }),
         renderAxis({ axis, span, slug: "", now }),
-        renderAppNumbers(home, span, now),
       ],
       renderCalm(home, now),
     ],
@@ -244,6 +254,17 @@ function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
       {renderLink("Rotate key", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", {
         isDialog: true,
       })}
+    </>
+  );
+}
+
+function renderFailing({ slug, numbers }: ConsoleHome["apps"][number], span: Span): Html {
+  return (
+    <>
+      <span>
+        {showRequests(numbers.errors)} of <b>{slug}</b> failed in the last {span}.
+      </span>{" "}
+      {renderLink("View requests", toRequestsPath({ app: slug, kind: "failed" }))}
     </>
   );
 }

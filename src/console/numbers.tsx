@@ -2,6 +2,7 @@
 /** Statistics of requests as text: the rate, the share of failures, and the p99. @module */
 
 import { readParameters } from "../http/mod.ts";
+import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import {
   type Axis,
@@ -12,9 +13,9 @@ import {
   type Span,
 } from "../records/console/mod.ts";
 import { inDigits } from "../std/count.ts";
-import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
+import { estimateLatency, estimateSum, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { MIN_REQUESTS, toTotals } from "./form_page.tsx";
-import { numeric, renderAppName, renderTable, renderText, renderTime } from "./parts.tsx";
+import { renderAppName, renderTable, renderText, renderTime } from "./parts.tsx";
 import { APPS } from "./paths.ts";
 import { toRequestsPath } from "./requests_filter.tsx";
 
@@ -166,21 +167,17 @@ function renderStat(
   );
 }
 
-/** The cells of a list: a small chart, requests per second, errors and the p99. */
+/** The cells of a list: a small chart, requests per second, errors, rejections, the p99 and the time of all. */
 function renderNumberCells(numbers: Numbers, span: Span): Part[] {
-  const { requests, errors, latencies } = numbers;
+  const { requests, errors, rejections, latencies } = numbers;
   if (requests === 0)
-    return [
-      <span class="quiet no-numbers">no requests</span>,
-      renderNothing(),
-      renderNothing(),
-      renderNothing(),
-    ];
+    return [<span class="quiet no-numbers">no requests</span>, ...Array<Part>(5).fill("")];
   const series = toSeries(numbers, span, POINTS_IN_LIST);
   return [
     renderLine(series.requests, series.errors),
     <span title={`${inDigits(requests)} total`}>{toRate(requests, span)}</span>,
     errors > 0 ? <b class="bad">{inDigits(errors)}</b> : "0",
+    <span title={`${inDigits(rejections)} rejected`}>{toShare(rejections, requests)}</span>,
     requests < MIN_REQUESTS ? (
       <span class="quiet" title="too few requests">
         –
@@ -188,11 +185,20 @@ function renderNumberCells(numbers: Numbers, span: Span): Part[] {
     ) : (
       toDuration(latencies, 0.99)
     ),
+    <span title="The durations of all requests together, estimated">
+      {toSum(estimateSum(latencies))}
+    </span>,
   ];
 }
 
-function renderNothing(): Html {
-  return <span class="quiet">–</span>;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+function toSum(ms: number): string {
+  if (ms < MINUTE_MS) return toMs(ms);
+  return ms < 2 * HOUR_MS
+    ? `${Math.round(ms / MINUTE_MS)} min`
+    : `${inDigits(Math.round(ms / HOUR_MS))} h`;
 }
 
 function toSeries({ counted }: Numbers, span: Span, points: number) {
@@ -238,14 +244,60 @@ export function toMs(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
+type HomeApp = ConsoleHome["apps"][number];
+
+/** The columns that sort the apps of Home, each with what it compares: the largest comes first, names by the alphabet. */
+const APP_SORTS = {
+  app: ({ slug }) => slug,
+  requests: ({ numbers }) => numbers.requests,
+  errors: ({ numbers }) => numbers.errors,
+  rejected: ({ numbers: { rejections, requests } }) => rejections / Math.max(requests, 1),
+  p99: ({ numbers }) => estimateLatency(numbers.latencies, 0.99) ?? 0,
+  time: ({ numbers }) => estimateSum(numbers.latencies),
+  pushed: ({ pushedAt }) => (pushedAt === null ? 0 : new Date(pushedAt).getTime()),
+} satisfies Readonly<Record<string, (app: HomeApp) => string | number>>;
+type AppSort = keyof typeof APP_SORTS;
+
+/** Without a valid one, apps with errors come first, and then those with the most requests. */
+export function readAppSort(query: string): AppSort | undefined {
+  const wanted = new Map(readParameters(query)).get("sort");
+  return Object.keys(APP_SORTS).find((name): name is AppSort => name === wanted);
+}
+
+function sortApps(apps: readonly HomeApp[], sort: AppSort | undefined): readonly HomeApp[] {
+  if (sort === undefined) return apps;
+  const read: (app: HomeApp) => string | number = APP_SORTS[sort];
+  return apps.toSorted((a, b) => {
+    const [first, second] = [read(a), read(b)];
+    return typeof first === "string"
+      ? first.localeCompare(String(second), "en")
+      : Number(second) - first;
+  });
+}
+
+type Shown = { span: Span; sort: AppSort | undefined; now: number };
+
 /** The apps of Home with their numbers, and the requests without an app. */
-export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Html {
-  const { apps, appCount } = home;
+export function renderAppNumbers(home: ConsoleHome, { span, sort, now }: Shown): Html {
+  const { appCount } = home;
+  const apps = sortApps(home.apps, sort);
+  const sorted = (name: string, by: AppSort, isNumber = true) => {
+    const query = new URLSearchParams({ ...(span === "hour" ? {} : { span }), sort: by });
+    const order = by === "app" ? ("ascending" as const) : ("descending" as const);
+    return {
+      ...{ name, isNumber },
+      sort: { path: `${CONSOLE_PATH}?${query}`, order: by === sort ? order : undefined },
+    };
+  };
   const columns = [
-    "App",
+    sorted("App", "app", false),
     SPAN_LABELS[span],
-    ...["Requests / s", "Errors", "p99", "Tables"].map(numeric),
-    "Last push",
+    sorted("Requests / s", "requests"),
+    sorted("Errors", "errors"),
+    sorted("Rejected", "rejected"),
+    sorted("p99", "p99"),
+    sorted("Time", "time"),
+    sorted("Last push", "pushed", false),
   ];
   const rows = apps.map((app): Part[] => [
     <span class="row-title">
@@ -255,7 +307,6 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
       </span>
     </span>,
     ...renderNumberCells(app.numbers, span),
-    app.tables,
     renderTime(app.pushedAt, now),
   ]);
   const toOther = (name: string, detail: string, numbers: ConsoleHome["ofConsole"]): Part[] => [
@@ -265,22 +316,18 @@ export function renderAppNumbers(home: ConsoleHome, span: Span, now: number): Ht
     </span>,
     ...renderNumberCells(numbers, span),
     "",
-    "",
   ];
   const others = [
-    toOther(
-      "Without an app",
-      "sign-in, account and docs pages; requests without a valid key, or before it was checked",
-      home.withoutApp,
-    ),
-    toOther("Console", "its pages, and its own requests for rows", home.ofConsole),
+    toOther("Without an app", "pages; requests without a valid key", home.withoutApp),
+    toOther("Console", "its pages and its requests for rows", home.ofConsole),
   ];
   return (
     <>
       {renderTable("Apps", columns, [...rows, ...others])}
       {appCount > apps.length && (
-        <p>
-          <a href={APPS}>{appCount === 1 ? "The app" : `All ${inDigits(appCount)} apps`}</a>
+        <p class="quiet">
+          The {apps.length} apps with the most errors and requests.{" "}
+          <a href={APPS}>All {inDigits(appCount)} apps</a>
         </p>
       )}
     </>

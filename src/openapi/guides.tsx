@@ -96,10 +96,6 @@ export type Guide = (typeof GUIDES | typeof OPERATORS_GUIDES)[number];
 
 export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
 
-export function listGuides(): { title: string; path: string }[] {
-  return ALL_GUIDES.map(({ page, title }) => ({ title, path: toGuidePath(page) }));
-}
-
 const FOLDER = new URL("../../docs/", import.meta.url);
 
 /** Names of packages contain the version of this program, which only operators may know. */

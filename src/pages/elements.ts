@@ -114,6 +114,7 @@ export const ELEMENTS = {
   summary: {},
   svg: {
     viewBox: "text",
+    height: "text",
     preserveAspectRatio: "text",
     "shape-rendering": "text",
     focusable: BOOLEAN,

@@ -32,7 +32,7 @@ import {
 } from "../identity/mod.ts";
 import type { SetLimits } from "../limit_setting.ts";
 import { logError } from "../observe.ts";
-import { listGuides, makeDocuments } from "../openapi/mod.ts";
+import { makeDocuments, makeGuideSearch } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
@@ -262,7 +262,7 @@ export function makeIdentityDeps(
     isPage,
     isRoute,
     previews: options.previews ?? [],
-    guides: listGuides(),
+    searchGuides: makeGuideSearch(),
     draining,
     findSchemaFile: options.findSchemaFile,
   };

@@ -40,6 +40,19 @@ export function estimateLatency(buckets: readonly number[], share: number): numb
   return Number.POSITIVE_INFINITY;
 }
 
+/**
+ * The sum of all durations in milliseconds, assuming evenly filled buckets, and the bound for the last bucket.
+ *
+ * @example
+ * ```ts
+ * expect(estimateSum([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1])).toBe(1 + 14 + 2500);
+ * ```
+ */
+export function estimateSum(buckets: readonly number[]): number {
+  const toMiddle = (bucket: number) => Math.min(within(bucket, 0.5), LATENCY_BOUNDS_MS.at(-1) ?? 0);
+  return buckets.reduce((sum, count, bucket) => sum + count * toMiddle(bucket), 0);
+}
+
 function within(bucket: number, share: number): number {
   const to = LATENCY_BOUNDS_MS[bucket] ?? Number.POSITIVE_INFINITY;
   const from = LATENCY_BOUNDS_MS[bucket - 1] ?? 0;

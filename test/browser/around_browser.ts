@@ -127,7 +127,7 @@ test("the palette finds a push by its number, and a page of the docs", async () 
     await palette(page).getByRole("combobox").fill("wiki push 2");
     await palette(page).getByText("No results").waitFor();
     await palette(page).getByRole("combobox").fill("checks in");
-    const guide = options(page).filter({ hasText: "Checks in CI" });
+    const guide = options(page).filter({ hasText: "Checks in CI" }).first();
     await guide.waitFor();
     expect(await guide.getAttribute("data-href")).toEndWith("/docs/ci");
     await palette(page).getByRole("combobox").fill("wiki push 1");
@@ -137,13 +137,50 @@ test("the palette finds a push by its number, and a page of the docs", async () 
   });
 });
 
+test("the palette finds sections of the docs, pages of all apps, keys to rotate and the last things", async () => {
+  const [id = ""] = (await site.service.makeApp(undefined, { slug: "desk" })).key
+    .slice(3)
+    .split(".");
+  await openConsole("/console/apps/crm", async (page) => {
+    const input = palette(page).getByRole("combobox");
+    const find = async (text: string, wanted: string) => {
+      await input.fill(text);
+      await options(page).filter({ hasText: wanted }).first().waitFor();
+    };
+    await page.goto(`${site.identityUrl}/console/tables/notes`);
+    await page.goto(`${site.identityUrl}/console`);
+    await page.keyboard.press("Control+k");
+    await palette(page).getByRole("group", { name: "Recent" }).waitFor();
+    expect((await options(page).allTextContents()).slice(0, 2)).toEqual([
+      "notes · Tables",
+      "crm · Apps",
+    ]);
+    await find("backup", "Backup");
+    await find("new key", "wiki: New key");
+    await find("rotate", `Rotate ${id}`);
+    expect(await options(page).filter({ hasText: "Revoke" }).count()).toBe(0);
+    await find(`rh_${id.slice(0, 6)}`, `Rotate ${id}`);
+    await input.fill("");
+    await input.pressSequentially(`rh_${id}.aB3aB3aB3`);
+    expect(await input.inputValue()).toBe(id);
+    await options(page)
+      .filter({ hasText: `Revoke ${id}` })
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await page.goto(`${site.identityUrl}/console/apps`);
+    const second = await page.locator(".list tbody tr .row-name").nth(1).textContent();
+    for (const key of ["j", "j", "k", "j", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(`**/console/apps/${second}`);
+  });
+});
+
 test("the filters of activity and requests suggest apps, tables and keys", async () => {
   await openConsole("/console/requests", async (page) => {
     for (const [label, typed] of [
       ["App", "wiki"],
       ["Table", "notes"],
     ] as const) {
-      await page.getByLabel(label, { exact: true }).fill(typed.slice(0, 3));
+      await page.getByLabel(label, { exact: true }).focus();
       await page.locator(`datalist option[value="${typed}"]`).waitFor({ state: "attached" });
     }
     const code = page.locator('datalist option[value="validation_failed"]');

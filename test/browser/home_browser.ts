@@ -39,9 +39,7 @@ test("arrow keys and the pointer read the values of each step, and Enter opens i
     // The last step with requests comes first. A minute may have ended since the sign-in, whose requests then come after these.
     for (let tries = 0; tries < 3 && !(await read()).includes("900,000"); tries++)
       await readout.press("ArrowLeft");
-    expect(await read()).toMatch(
-      /^\d\d:\d\d: 900,000 requests, 0 before · 1 failed · 111,000 rejected/,
-    );
+    expect(await read()).toMatch(/^\d\d:\d\d: 900,000 requests · 1 failed · 111,000 rejected/);
     await readout.press("ArrowLeft");
     expect(await read()).toEndWith("no requests");
     await readout.press("Home");

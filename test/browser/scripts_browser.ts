@@ -229,7 +229,7 @@ test("j and k go through the list of requests, and Enter opens one", async () =>
     expect(visited).toEqual(["1", "2", "3", "3", "2"]);
     await page.keyboard.press("?");
     const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-    expect(await dialog.textContent()).toContain("next and previous request");
+    expect(await dialog.textContent()).toContain("Next and previous entry");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/console/requests/00000000-0000-4000-8000-000000000002");

@@ -17,14 +17,21 @@ import { CHANGES, toChangesPath } from "../paths.ts";
 // The lanes of a time axis as shapes: a line of requests, bars of errors and rejections, a line of
 // p99.
 
-/** The height of a lane. */
+/** The height of a lane, and of one without values. */
 const LANE = 60;
+const FLAT = 20;
 const TOP = 6;
+/** The pixels of a `rem` at which lanes have these heights. */
+const REM = 16;
 
 /** Short enough for the label of a lane: 1.2M. */
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact" });
 
-type Lane = { name: string; top: string; shapes: (width: number) => Html };
+type Lane = { name: string; top: string; isFlat: boolean; shapes: (width: number) => Html };
+
+function toHeight({ isFlat }: Lane): number {
+  return isFlat ? FLAT : LANE;
+}
 
 function toLanes(steps: readonly Step[]): Lane[] {
   const past = steps.map(({ before }) => before?.requests ?? 0);
@@ -42,6 +49,7 @@ function toLanes(steps: readonly Step[]): Lane[] {
     {
       name: "Requests",
       top: COMPACT.format(maxRequests),
+      isFlat: false,
       shapes: (width) => (
         <>
           <path
@@ -57,6 +65,7 @@ function toLanes(steps: readonly Step[]): Lane[] {
     {
       name: "p99",
       top: slowest === 0 ? "–" : toMs(slowest),
+      isFlat: slowest === 0,
       shapes: (width) => (
         <path class="axis-line" d={toLine(p99.map(toFinite), slowest || 1, width)} />
       ),
@@ -73,9 +82,9 @@ function toFinite(ms: number | undefined): number | undefined {
 
 function toBarLane(name: string, counts: readonly number[], tone: string): Lane {
   const max = Math.max(...counts, 1);
+  const isFlat = counts.every((count) => count === 0);
   return {
-    name,
-    top: COMPACT.format(max),
+    ...{ name, isFlat, top: isFlat ? "0" : COMPACT.format(max) },
     shapes: (width) => <path class={tone} d={toBars(counts, max, width)} />,
   };
 }
@@ -127,11 +136,11 @@ export function renderAxis({ axis, span, slug, now }: Drawn): Html {
       <div class="axis-chart">
         {changes.size > 0 && [5, 2].map((count) => renderNames(changes, steps.length, count))}
         <div class="axis-lanes" aria-hidden="true">
-          {lanes.map(({ name, top }) => (
-            <div>
+          {lanes.map(({ name, top, isFlat }) => (
+            <div class={isFlat && "axis-flat"}>
               <b>{name}</b>
               <span>{top}</span>
-              <span>0</span>
+              {!isFlat && <span>0</span>}
             </div>
           ))}
         </div>
@@ -142,14 +151,26 @@ export function renderAxis({ axis, span, slug, now }: Drawn): Html {
           ))}
         </div>
       </div>
-      <p class="quiet axis-caption">
-        In UTC. Dashed: requests of the previous {span}. p99 is not shown for a step with fewer than{" "}
-        {MIN_REQUESTS} requests.
-      </p>
+      <p class="quiet axis-caption">{toLegend(steps, span)}</p>
       {renderSelect(axis, slug)}
       {renderChanges(axis, { slug, now })}
     </section>
   );
+}
+
+/** Explains only what the drawing has. */
+function toLegend(steps: readonly Step[], span: Span): string {
+  const parts = [
+    "In UTC.",
+    hasPast(steps) && `Dashed: requests of the previous ${span}.`,
+    steps.some(({ requests, p99 }) => requests > 0 && p99 === undefined) &&
+      `p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.`,
+  ];
+  return parts.filter((part) => part !== false).join(" ");
+}
+
+function hasPast(steps: readonly Step[]): boolean {
+  return steps.some(({ before }) => (before?.requests ?? 0) > 0);
 }
 
 const WIDTH = 600;
@@ -221,12 +242,16 @@ type Drawing = {
 /** Hidden from screen readers and the Tab order: the read-out above and the form below have the same content. */
 function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
   const width = WIDTH / steps.length;
-  const height = LANE * lanes.length;
+  const tops = lanes.map((_, index) =>
+    lanes.slice(0, index).reduce((sum, lane) => sum + toHeight(lane), 0),
+  );
+  const height = lanes.reduce((sum, lane) => sum + toHeight(lane), 0);
   const marks = [...changes.keys()].map((index) => `M${round((index + 0.5) * width)} 0V${height}`);
   return (
     <svg
       class="axis-drawing"
       viewBox={`0 0 ${WIDTH} ${height}`}
+      height={`${height / REM}rem`}
       preserveAspectRatio="none"
       aria-hidden="true"
       focusable="false"
@@ -234,11 +259,14 @@ function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
     >
       <path
         class="axis-grid"
-        d={lanes.map((_, index) => `M0 ${(index + 1) * LANE}H${WIDTH}`).join("")}
+        d={lanes
+          .map((lane, index) => `M0 ${(tops[index] ?? 0) + toHeight(lane)}H${WIDTH}`)
+          .join("")}
       />
-      {lanes.map(({ shapes }, index) => (
-        <g transform={`translate(0 ${index * LANE})`}>{shapes(width)}</g>
-      ))}
+      {lanes.map(
+        ({ shapes, isFlat }, index) =>
+          !isFlat && <g transform={`translate(0 ${tops[index]})`}>{shapes(width)}</g>,
+      )}
       <path class="axis-marks" d={marks.join("")} />
       {toLinks(axis).map(({ first, length, from, to }) => (
         <a href={toChangesPath({ app: slug, from, to })} tabindex="-1">
@@ -291,7 +319,7 @@ function toReadout(
   const { from } = toBounds(axis, index);
   const more = changes.length - MAX_CHANGES_IN_TITLE;
   return [
-    `${(axis.stepS > HOUR_S ? from : from.slice(11)).replace("T", " ").replace("Z", "")}: ${toRequests(requests, before)}`,
+    `${(axis.stepS > HOUR_S ? from : from.slice(11)).replace("T", " ").replace("Z", "")}: ${toRequests(requests, hasPast(steps) ? before : undefined)}`,
     ...(errors > 0 ? [`${inDigits(errors)} failed`] : []),
     ...(rejections > 0 ? [`${inDigits(rejections)} rejected`] : []),
     ...(p99 === undefined ? [] : [`p99 ${toLongDuration(p99)}`]),
@@ -304,7 +332,7 @@ function toReadout(
 function toRequests(requests: number, before: Step | undefined): string {
   const past = before?.requests ?? 0;
   if (requests === 0 && past === 0) return "no requests";
-  return `${showRequests(requests)}, ${inDigits(past)} before`;
+  return showRequests(requests) + (before === undefined ? "" : `, ${inDigits(past)} before`);
 }
 
 function toLongDuration(ms: number): string {

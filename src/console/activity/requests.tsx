@@ -81,27 +81,7 @@ function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): 
   return <p>{renderLink("Older", toRequestsPath({ ...typed, to: last.at }))}</p>;
 }
 
-export function renderRequests(requests: readonly StoredRequest[], now: number): Part {
-  return [renderKeys(), renderRequestTable(requests, now)];
-}
-
-/** For the dialog with the keyboard shortcuts. */
-function renderKeys(): Html {
-  return (
-    <dl class="keys" hidden data-keys-of="Requests">
-      <dt>
-        <kbd>j</kbd> <kbd>k</kbd>
-      </dt>
-      <dd>next and previous request</dd>
-      <dt>
-        <kbd>Enter</kbd>
-      </dt>
-      <dd>open the request</dd>
-    </dl>
-  );
-}
-
-function renderRequestTable(requests: readonly StoredRequest[], now: number): Html {
+export function renderRequests(requests: readonly StoredRequest[], now: number): Html {
   return renderTable(
     "Requests",
     ["When", "App", "Request", "Response", "Fields and key", numeric("Took")],

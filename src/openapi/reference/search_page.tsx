@@ -164,14 +164,26 @@ export async function handleDocsSearch(
   return await compressResponse(respondWithPage(page), request);
 }
 
-function makeIndex({ routes, previews }: Documents): DocsIndex {
-  const guides = ALL_GUIDES.flatMap((guide) => {
+function listSections(): DocsEntry[] {
+  return ALL_GUIDES.flatMap((guide) => {
     const markdown = readGuide(guide);
     const { headings } = renderMarkdown(markdown, { toTarget: () => undefined });
     return toSections(guide, markdown, headings);
   });
+}
+
+/** Finds sections of the guides by their headings and synonyms: for the Console, whose process has no description of the endpoints. */
+export function makeGuideSearch(): (query: string) => readonly Omit<DocsEntry, "text">[] {
+  let index: DocsIndex | undefined;
+  return (query) => {
+    index ??= toIndex(listSections().map((section) => ({ ...section, text: "" })));
+    return searchDocs(index, query);
+  };
+}
+
+function makeIndex({ routes, previews }: Documents): DocsIndex {
   const endpoints = listEndpoints(makeDocument(routes, { tables: undefined, previews }));
-  return toIndex([...guides, ...toEndpointEntries(endpoints), ...listCodeEntries()]);
+  return toIndex([...listSections(), ...toEndpointEntries(endpoints), ...listCodeEntries()]);
 }
 
 function readTerms(query: string): string {

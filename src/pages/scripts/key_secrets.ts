@@ -4,6 +4,11 @@ import { announce } from "./dom.ts";
 
 const SENT_IN_ADDRESS = 'form[method="get"] input, input[type="search"], input[role="combobox"]';
 
+/** A key that is being typed: its secret follows. */
+const TYPED = /^[A-Za-z0-9-]{1,16}_([a-z0-9]{16})\.$/;
+/** The ids of keys whose secrets are being typed. */
+const ids = new WeakMap<HTMLInputElement, string>();
+
 /** Captures each input before the listeners of the field, which send its text. */
 export function startKeySecrets(): void {
   document.addEventListener("input", ({ target }) => removeSecrets(target), { capture: true });
@@ -20,7 +25,12 @@ export function startKeySecrets(): void {
 
 function removeSecrets(field: EventTarget | null): void {
   if (!(field instanceof HTMLInputElement) || !field.matches(SENT_IN_ADDRESS)) return;
-  const safe = withoutKeySecrets(field.value);
+  const typed = TYPED.exec(field.value)?.[1];
+  if (typed !== undefined) ids.set(field, typed);
+  const id = ids.get(field);
+  const isContinued = id !== undefined && field.value.startsWith(id);
+  const safe = typed ?? (isContinued ? id : withoutKeySecrets(field.value));
+  if (id !== undefined && !isContinued && typed === undefined) ids.delete(field);
   if (safe === field.value) return;
   field.value = safe;
   announce("Secret removed");

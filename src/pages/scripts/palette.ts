@@ -6,6 +6,7 @@
  */
 import { announce, chooseOption, element, findChosen, moveChoice, requestPage } from "./dom.ts";
 import { isInputMethodKey } from "./input.ts";
+import { listVisited } from "./navigation.ts";
 
 const PAUSE_MS = 120;
 
@@ -143,13 +144,23 @@ const NO_RESPONSE: Results = { groups: [], text: "The server did not respond." }
 
 function toResults(page: Document, typed: string): Results {
   const sections = [...page.querySelectorAll<HTMLElement>("section[data-found]")];
-  const groups = [...sections.map(toGroup), ...toThemeGroup(typed)];
+  const groups = [...toVisitedGroup(typed), ...sections.map(toGroup), ...toThemeGroup(typed)];
   const count = groups.reduce(
     (sum, group) => sum + group.querySelectorAll("[role=option]").length,
     0,
   );
   const text = count === 0 ? "No results" : `${count} ${count === 1 ? "result" : "results"}`;
   return { groups, text };
+}
+
+/** Only this tab knows them. */
+function toVisitedGroup(typed: string): HTMLElement[] {
+  const visited = typed.trim() === "" ? listVisited() : [];
+  if (visited.length === 0) return [];
+  const options = visited.map(({ name, href }, index) =>
+    makeOption(`palette-visited-${index}`, { "data-href": href }, element("span", {}, name)),
+  );
+  return [makeGroup("palette-group-visited", "Recent", options)];
 }
 
 function findThemes(): HTMLSelectElement | null {

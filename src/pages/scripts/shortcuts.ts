@@ -14,6 +14,11 @@ function makeShortcutsDialog(
   shortcuts: readonly HTMLElement[],
   { isOn, onSwitch }: { isOn: boolean; onSwitch: (on: boolean) => void },
 ): HTMLDialogElement {
+  if (
+    document.querySelector(".list tbody a") !== null &&
+    document.getElementById(LIST_KEYS) === null
+  )
+    document.body.append(makeListKeys());
   const lists = [...document.querySelectorAll<HTMLElement>("[data-keys-of]")].map((list) => {
     const keys = list.cloneNode(true) as HTMLElement;
     keys.hidden = false;
@@ -31,6 +36,21 @@ function makeShortcutsDialog(
       { method: "dialog" },
       element("button", { class: "button button-quiet", autofocus: "" }, "Close"),
     ),
+  );
+}
+
+const LIST_KEYS = "list-keys";
+
+function makeListKeys(): HTMLElement {
+  const key = (name: string) => element("kbd", {}, name);
+  const attributes = { id: LIST_KEYS, class: "keys", hidden: "", "data-keys-of": "In a list" };
+  return element(
+    "dl",
+    attributes,
+    element("dt", {}, key("j"), " ", key("k")),
+    element("dd", {}, "Next and previous entry"),
+    element("dt", {}, key("Enter")),
+    element("dd", {}, "Open the entry"),
   );
 }
 
@@ -84,7 +104,12 @@ const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 };
 function moveTo(keys: string): boolean {
   const step = STEPS[keys];
   if (step === undefined) return false;
-  const links = [...document.querySelectorAll<HTMLElement>("[data-row-link]")];
+  const links = [...document.querySelectorAll(".list tbody tr, .referring tbody tr")].flatMap(
+    (entry) =>
+      entry.querySelector<HTMLElement>("[data-row-link]") ??
+      entry.querySelector<HTMLElement>("a[href]") ??
+      [],
+  );
   const row = document.activeElement?.closest("tr");
   const at = links.findIndex((link) => row?.contains(link));
   const link = links[at < 0 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)];
