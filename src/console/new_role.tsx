@@ -11,7 +11,7 @@ import { renderCheck } from "./parts.tsx";
 
 /** @throws {Problem} invalid_request — the role is new on the app, and the form does not confirm it */
 export async function checkNewRole(visit: Visit, named: NamedRole): Promise<void> {
-  if (visit.fields.get("new_role") === named.role) return;
+  if (visit.fields.has(toField(named))) return;
   const message = await describe(visit, named);
   if (message === undefined) return;
   throw new Problem("invalid_request", {
@@ -22,9 +22,13 @@ export async function checkNewRole(visit: Visit, named: NamedRole): Promise<void
 /** The confirmation, once the form was sent with a new role. */
 export async function renderNewRole(visit: Visit, named: NamedRole): Promise<Part> {
   if (visit.fields.size === 0 || (await describe(visit, named)) === undefined) return false;
-  const isChecked = visit.fields.get("new_role") === named.role;
   const text = ["Create the role ", <b>{named.role}</b>];
-  return renderCheck("new_role", text, { isChecked, value: named.role });
+  return renderCheck(toField(named), text, { isChecked: visit.fields.has(toField(named)) });
+}
+
+/** A form can grant several new roles. */
+function toField({ role }: NamedRole): string {
+  return `new_role ${role}`;
 }
 
 async function describe({ deps }: Visit, named: NamedRole): Promise<string | undefined> {

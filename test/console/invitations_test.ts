@@ -148,7 +148,7 @@ describe("one form invites several people", () => {
     const known = await makePerson(service);
     const [first, second] = [newEmail(), newEmail()];
     const email = `${first}\r\n${known.email}\r\n\r\n ${second.toUpperCase()}\r\n${first}`;
-    const typed = { email, app: app.slug, role: "reader", new_role: "reader" };
+    const typed = { email, app: app.slug, role: "reader", "new_role reader": "on" };
     const { status, text } = await submit(adminJar, "/console/new-person", typed);
     expect(status).toBe(200);
     const rows = text.split("<tr>").slice(2);

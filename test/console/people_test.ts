@@ -79,16 +79,15 @@ test("an invited person gets a role, sets the password by the link, and loses th
   expect((await me(jar)).json).toMatchObject({ email, displayName: "Tim", role: "editor" });
   const role = `/console/apps/${app.slug}/people/${id}`;
   const asked = await submit(adminJar, role, { role: "editr" });
-  expectPage(
-    asked,
-    422,
-    "its roles are editor; did you mean editor?",
-    'name="new_role" value="editr"',
-  );
+  expectPage(asked, 422, "its roles are editor; did you mean editor?", 'name="new_role editr"');
   expect((await me(jar)).json).toMatchObject({ role: "editor" });
   // The confirmation of another role does not count.
-  expect((await submit(adminJar, role, { role: "reader", new_role: "editr" })).status).toBe(422);
-  expect((await submit(adminJar, role, { role: "reader", new_role: "reader" })).status).toBe(303);
+  expect((await submit(adminJar, role, { role: "reader", "new_role editr": "on" })).status).toBe(
+    422,
+  );
+  expect((await submit(adminJar, role, { role: "reader", "new_role reader": "on" })).status).toBe(
+    303,
+  );
   expect((await me(jar)).json).toMatchObject({ role: "reader" });
   expect((await submit(adminJar, `${role}/revoke`)).status).toBe(303);
   expect((await me(jar)).status).toBe(403);
@@ -418,16 +417,21 @@ describe("an account", () => {
     expect(await rolesOf(person)).toEqual(before);
   });
 
-  test("gets a role from the person's page, and from an app's page by address", async () => {
+  test("gets roles on several apps from the person's page, and a role from an app's page by address", async () => {
     const other = await service.makeApp();
-    const given = { app: other.slug, role: "reader" };
+    const third = await service.makeApp();
+    const given = {
+      ...{ app: other.slug, role: "reader" },
+      ...{ [`on ${third.slug}`]: "on", [`role on ${third.slug}`]: "admin" },
+    };
     expect((await submit(adminJar, `${pathOf(person)}/new-role`, given)).status).toBe(303);
     const add = `/console/apps/${app.slug}/add-person`;
-    const typed = { email: person.email, role: "editor", new_role: "editor" };
+    const typed = { email: person.email, role: "editor", "new_role editor": "on" };
     expect((await submit(adminJar, add, typed)).status).toBe(303);
     const roles = await rolesOf(person);
     expect(roles).toContainEqual({ slug: app.slug, role: "editor" });
     expect(roles).toContainEqual({ slug: other.slug, role: "reader" });
+    expect(roles).toContainEqual({ slug: third.slug, role: "admin" });
     const unknown = await submit(adminJar, add, { email: "nobody@example.org", role: "editor" });
     expectPage(
       unknown,

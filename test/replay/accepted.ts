@@ -79,6 +79,19 @@ export const ACCEPTED: readonly Accepted[] = [
       onPages(/^\/console\/find(\?|$)/)(difference) && adds(">Sign out</bdi>")(difference),
   },
   {
+    why: "What ends something, such as *Revoke*, is in a menu.",
+    explains: (difference) =>
+      onPages(/^\/console\//)(difference) && adds('popovertarget="menu:')(difference),
+  },
+  {
+    why: "The page of a row in the Console has the text of the row as its title",
+    explains: onPages(/^\/console\/apps\/wiki\/tables\/pages\/rows\/[^/]+\/delete$/),
+  },
+  {
+    why: "A path of the Console without a page is denied to people without a Console role",
+    explains: ({ request }) => request.path === "/console/*",
+  },
+  {
     why: "the pages of actions isolate every value",
     explains: onPages(
       /^\/console\/(tables\/pages\/transfer|people\/[^/]+\/console-role|apps\/\w+\/people\/[^/]+\/revoke)$/,

@@ -19,10 +19,12 @@ import { PERSON, readFrom } from "./person_parts.tsx";
 export const MAX_CHOICES = 200;
 /** Max apps with a check box: for each one the form reads the roles. */
 const MAX_BOXES = 12;
+/** Max characters of a role. */
+const MAX_ROLE = 32;
 /** Max roles next to a check box. */
 const MAX_NAMED = 5;
 
-/** The fields of a form that grants one role on several apps. */
+/** The fields of a form that grants roles on several apps: one role, or one for each app. */
 export async function renderGrantFields(visit: Visit): Promise<Part> {
   const { fields } = visit;
   const listed = await listApps(visit);
@@ -30,9 +32,9 @@ export async function renderGrantFields(visit: Visit): Promise<Part> {
   const boxes = listed.length > 1 && listed.length <= MAX_BOXES ? listed : [];
   const choices = await readRoles(visit, boxes);
   const known = [...new Set(choices.flatMap(({ roles }) => roles))].sort();
-  const unconfirmed = await Promise.all(
-    chosen.slice(0, MAX_APPS).map((slug) => renderNewRole(visit, { slug, role })),
-  );
+  const named = chosen.slice(0, MAX_APPS).map((slug) => toNamed(fields, slug));
+  const distinct = [...new Map(named.map((of) => [of.role, of])).values()];
+  const unconfirmed = await Promise.all(distinct.map((of) => renderNewRole(visit, of)));
   return [
     renderField({
       name: "app",
@@ -51,21 +53,31 @@ export async function renderGrantFields(visit: Visit): Promise<Part> {
       value: role || "member",
       ...(known.length > 0 && { suggestions: [...new Set([...known, "admin"])] }),
     }),
-    unconfirmed.find((confirmation) => confirmation !== false),
+    unconfirmed,
   ];
 }
 
 /** The chosen apps and the role. @throws {Problem} invalid_request — as {@linkcode checkGrants} */
 export async function readGrants(visit: Visit): Promise<{ apps: string; role: string }> {
-  const [slugs, role] = [readApps(visit.fields), readText(visit.fields, "role")];
-  await checkGrants(visit, slugs, role);
-  return { apps: slugs.join(" "), role };
+  const named = readApps(visit.fields).map((slug) => toNamed(visit.fields, slug));
+  await checkGrants(visit, named);
+  const apps = named.map(({ slug, role }) => `${slug}=${role}`).join(" ");
+  return { apps, role: readText(visit.fields, "role") };
 }
 
 /** Max apps per form. */
 const MAX_APPS = 50;
 /** The names of boxes start with it: an app cannot have a name with a space. */
 const BOX = "on ";
+/** The names of the fields for the role on one app start with it. */
+const ROLE_ON = "role on ";
+
+/** The role of an app: its own, or the role for all. */
+function toNamed(fields: Visit["fields"], slug: string): { slug: string; role: string } {
+  const own = fields.has(`${BOX}${slug}`) ? readText(fields, `${ROLE_ON}${slug}`) : "";
+  return { slug, role: own || readText(fields, "role") };
+}
+
 /** Fits some of the longest names. */
 const MAX_TYPED = 400;
 
@@ -101,27 +113,46 @@ async function readRoles({ deps }: Visit, slugs: readonly string[]): Promise<App
 
 function renderBoxes(choices: readonly AppRoles[], fields: Visit["fields"]): Html {
   return (
-    <fieldset class="field">
+    <fieldset class="field app-roles">
       <legend>Apps</legend>
       {choices.map(({ slug, roles }) => {
         const some = roles.length > 0 && (
           <span class="quiet">{roles.slice(0, MAX_NAMED).join(", ")}</span>
         );
         const isChecked = fields.has(`${BOX}${slug}`);
-        return renderCheck(`${BOX}${slug}`, [slug, " ", some], { isChecked });
+        const name = `${ROLE_ON}${slug}`;
+        return (
+          <div class="app-role">
+            {renderCheck(`${BOX}${slug}`, [slug, " ", some], { isChecked })}
+            <input
+              type="text"
+              name={name}
+              value={readText(fields, name)}
+              maxlength={MAX_ROLE}
+              placeholder="role as below"
+              aria-label={`Role on ${slug}`}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck="false"
+            />
+          </div>
+        );
       })}
     </fieldset>
   );
 }
 
 /** @throws {Problem} invalid_request — every unknown app with the nearest name, and every unconfirmed role */
-async function checkGrants(visit: Visit, slugs: readonly string[], role: string): Promise<void> {
-  if (slugs.length === 0) throw new Problem("invalid_request", { message: "Name an app" });
-  if (slugs.length > MAX_APPS)
+async function checkGrants(
+  visit: Visit,
+  named: readonly { slug: string; role: string }[],
+): Promise<void> {
+  if (named.length === 0) throw new Problem("invalid_request", { message: "Name an app" });
+  if (named.length > MAX_APPS)
     throw new Problem("invalid_request", { message: `Name at most ${MAX_APPS} apps` });
   const listed = await listApps(visit);
   const messages: string[] = [];
-  for (const slug of slugs) {
+  for (const { slug, role } of named) {
     const nearest = listed.includes(slug) ? undefined : findNearest(slug, listed);
     if (!listed.includes(slug) && listed.length < MAX_CHOICES)
       messages.push(

@@ -87,7 +87,11 @@ export const PERSON_ACTIONS = {
     name: "grant_app_roles",
     inputs: { apps: { label: "Apps", placeholder: "slug", maxLength: 400 }, role: APP_ROLE },
     run: (deps, person, { apps, role }) =>
-      grantAppRoles(deps, { email: namePerson(person).email, slugs: apps.split(" "), role }),
+      grantAppRoles(deps, {
+        ...{ email: namePerson(person).email, role },
+        // `crm=editor` has a role of its own.
+        slugs: apps.split(" ").map((app) => app.replace("=", " ")),
+      }),
     says: { title: "Grant a role", button: "Grant role", done: ROLE_SAVED },
     page: { path: "new-role" },
   }),

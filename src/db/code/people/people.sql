@@ -154,7 +154,8 @@ begin
 end
 $$;
 
--- Grants a role on several apps: on all, or with an error on none.
+-- Grants a role on several apps: on all, or with an error on none. A slug can have a role of its own
+-- after a space.
 -- action: admin, recent sign-in
 create function rowhouse.grant_app_roles(
   email text, app_slugs text[], new_role text, actor text
@@ -163,7 +164,8 @@ declare
   app_slug text;
 begin
   foreach app_slug in array app_slugs loop
-    perform rowhouse.grant_role(email, app_slug, new_role, actor);
+    perform rowhouse.grant_role(email, split_part(app_slug, ' ', 1),
+      coalesce(nullif(split_part(app_slug, ' ', 2), ''), new_role), actor);
   end loop;
 end
 $$;
