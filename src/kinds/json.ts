@@ -5,6 +5,7 @@ import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 import { INEXACT, indentJson, parseExactJson } from "../std/json_text.ts";
 import { isStorableText } from "../std/text.ts";
 import type { FieldKind, Json, SqlKind, Types, Unread, ValueKind } from "./kind.ts";
+import { toTextTests } from "./text_search.ts";
 
 export type JsonTypes<Shape> = { json: Types<Shape, Shape, never> };
 
@@ -75,7 +76,7 @@ export const jsonValue: ValueKind = {
   schema: () => ({ description: "Any JSON value.", $ref: JSON_REFERENCE }),
   components: () => ({ json: makeJsonSchema() }),
   sample: () => ({}),
-  operators: [],
+  operators: ["ilike"],
 };
 
 /** The list of rows and the row are two levels of a request. */
@@ -151,6 +152,9 @@ export const jsonSql: SqlKind = {
   // In jsonb each one-digit number has 16 bytes.
   storedBytes: (bytes) => 8 * bytes,
   size: "pg_column_size",
+  comparedAs: 'not, but a text is found in JSON as PostgreSQL prints it: `{"a": [1, "b"]}`',
+  compared: (name) => `${name}::pg_catalog.text collate pg_catalog."C"`,
+  comparedType: "pg_catalog.text",
   isJson: true,
   isPrintedAsGiven: true,
   defaultText: canonicalJson,
@@ -178,5 +182,5 @@ export const jsonField: FieldKind = {
   toText: (_, json) => indentJson(json),
   toJson: (text) => (tryParseJson(text) === undefined ? NEVER_ACCEPTED : text),
   cell: "json",
-  search: { operators: [] },
+  search: { operators: ["contains"], toTests: toTextTests },
 };

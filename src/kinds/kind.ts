@@ -172,6 +172,8 @@ export type SqlKind = {
   readonly comparedAs?: string;
   /** The column in a condition. Without it, the column. */
   readonly compared?: Render;
+  /** Its type, if it is not that of the column. */
+  readonly comparedType?: string;
   /** The value in a cursor, as text that the reader accepts. Without it, the text as PostgreSQL casts it. */
   readonly cursor?: Render;
   /** Defaults that are computed: the expression, given the time of the row, as PostgreSQL prints it, and its functions. */

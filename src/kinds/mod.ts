@@ -154,6 +154,11 @@ export function isText({ kind }: OfKind): boolean {
   return VALUES[kind].operators.includes("like");
 }
 
+/** Whether values are equal or in an order: rows can be sorted and grouped by them. */
+export function isSorted({ kind }: OfKind): boolean {
+  return VALUES[kind].operators.includes("eq");
+}
+
 /** Whether each column has a type of its own in PostgreSQL, made with it and dropped with it. */
 export function hasOwnType({ kind }: OfKind): boolean {
   return SQL[kind].type === undefined;

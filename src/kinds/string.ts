@@ -1,11 +1,9 @@
 /** Columns of text. @module */
 
-import { listSpellings } from "../std/letter_case.ts";
 import { quoteLiteral } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
 import type { FieldKind, SearchField, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
-import { escapePattern } from "./like.ts";
 import { OPERATORS } from "./operators.ts";
 import {
   HIGHEST_REST,
@@ -17,6 +15,7 @@ import {
   toStartBefore,
   toTextParts,
 } from "./text_parts.ts";
+import { toTextTests } from "./text_search.ts";
 
 export type StringTypes = {
   /** A column of text. */
@@ -117,8 +116,7 @@ export const normalizeLines = (text: string): string => text.replaceAll(/\r\n?/g
 
 export const textSearch: SearchField = {
   operators: ["contains", "starts", "eq", "neq"],
-  toTests: (text) =>
-    listSpellings(text).map((spelling) => ({ ilike: `*${escapePattern(spelling)}*` })),
+  toTests: toTextTests,
 };
 
 export const stringField: FieldKind = {

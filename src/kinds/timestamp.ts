@@ -157,6 +157,26 @@ export function toMomentText(value: string): string {
   return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
 }
 
+const PART = /^(\d{4})-(\d\d)(?:-(\d\d)(?:[ T](\d\d):(\d\d))?)?$/;
+
+/** The times of a month, a day or a minute in the time zone of the reader. */
+function toTimeTests(text: string): object[] {
+  const found = PART.exec(text.trim())
+    ?.slice(1)
+    .filter((part) => part !== undefined);
+  if (found === undefined) return [];
+  const [year = 0, month = 1, ...rest] = found.map(Number);
+  const [day = 1, hour = 0, minute = 0] = rest;
+  const start = new Date(year, month - 1, day, hour, minute);
+  // Such as a month above 12.
+  if (start.getMonth() !== month - 1 || start.getDate() !== day) return [];
+  const end = new Date(start);
+  if (rest.length === 0) end.setMonth(month);
+  else if (rest.length === 1) end.setDate(day + 1);
+  else end.setMinutes(minute + 1);
+  return [{ gte: start.toISOString(), lt: end.toISOString() }];
+}
+
 export const timestampField: FieldKind = {
   label: "date and time",
   sign: "time",
@@ -170,6 +190,7 @@ export const timestampField: FieldKind = {
   search: {
     operators: ["lt", "lte", "gt", "gte", "eq"],
     input: "datetime-local",
+    toTests: toTimeTests,
     labels: { lt: "is before", lte: "is at or before", gt: "is after", gte: "is at or after" },
   },
 };

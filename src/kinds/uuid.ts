@@ -71,8 +71,6 @@ export function shortenId(id: string): string {
   return `${id.slice(0, 4)}…${id.slice(-4)}`;
 }
 
-const ID_PATTERN = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
-
 export const uuidField: FieldKind = {
   label: "uuid",
   sign: "id",
@@ -82,9 +80,11 @@ export const uuidField: FieldKind = {
   cell: "mono",
   search: {
     operators: ["eq", "in", "neq", "gte", "lte"],
-    pattern: { pattern: ID_PATTERN, title: "A full id" },
+    pattern: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A full id" },
+    // Written out: with an expression, every bundle would contain this field.
     listPattern: {
-      pattern: `[\\s,]*${ID_PATTERN}([\\s,]+${ID_PATTERN})*[\\s,]*`,
+      pattern:
+        "[\\s,]*[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}([\\s,]+[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})*[\\s,]*",
       title: "Full ids, with commas or spaces between",
     },
     toTests: toIdTests,

@@ -1,7 +1,7 @@
 /** The schemas of one table, or of a generic table. Pure. @module */
 import { batchOf, foundOf, groupsOf, pageOf, toValueSchema, upsertedOf } from "../data/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
-import { type Aggregate, isReference, VALUES } from "../kinds/mod.ts";
+import { type Aggregate, isReference, isSorted, VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH } from "../std/limits.ts";
@@ -99,8 +99,7 @@ const DECIMAL: JsonSchema = { type: ["string", "null"], pattern: "^-?[0-9]+([.][
 
 /** The groups of a table: each part has only the requested columns. */
 function toGroupsSchema(properties: Schemas, columns: readonly NamedColumn[]): JsonSchema {
-  const isKey = (column: NamedColumn) => VALUES[column.kind].operators.length > 0;
-  const keys = toProperties(columns.filter(isKey), toColumnSchema);
+  const keys = toProperties(columns.filter(isSorted), toColumnSchema);
   const of = (aggregate: Aggregate, toSchema: (column: NamedColumn) => JsonSchema) => {
     const some = columns.filter(({ kind }) => VALUES[kind].aggregates?.includes(aggregate));
     return asPart({ type: "object", properties: toProperties(some, toSchema) });

@@ -81,7 +81,7 @@ test("edits and searches follow the chosen column order", async () => {
     await page.locator("#save-state", { hasText: "Saved" }).waitFor();
     expect(await firstRow(page)).toEqual(["9.5", "Milk"]);
     await page
-      .getByRole("searchbox", { name: "Search texts, choices, numbers, dates and ids" })
+      .getByRole("searchbox", { name: "Search texts, JSON, numbers, times and ids" })
       .fill("hot");
     await page.keyboard.press("Enter");
     await page.locator("[data-range]", { hasText: "of 1 found" }).waitFor();

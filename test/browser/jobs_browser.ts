@@ -157,7 +157,7 @@ const JOBS: Readonly<Record<string, Job>> = {
       await steps.click(page.locator("[data-select-all]"));
       await steps.click(button(page.getByRole("form", { name: "Selected rows" }), "Delete"));
       await steps.click(button(dialog(page), "Delete 40 rows"));
-      await page.getByText("No rows match this search.").waitFor();
+      await page.getByText("No rows match this search.").first().waitFor();
     },
   ],
   "why did this request fail?": [

@@ -182,7 +182,7 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
     { permissions: ["clipboard-read", "clipboard-write"] },
     async (page) => {
       await page
-        .getByRole("searchbox", { name: "Search texts, choices, numbers, dates and ids" })
+        .getByRole("searchbox", { name: "Search texts, JSON, numbers, times and ids" })
         .fill("Row");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: "Select all 120" }).click();

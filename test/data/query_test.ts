@@ -130,6 +130,18 @@ test.each([
 });
 
 test.each([
+  ['"a": [1, "Größe"]', true],
+  ["GRÖẞE", true],
+  ["größe", true],
+  ["b", false],
+])("ilike finds %s in JSON: %j", async (typed, isFound) => {
+  const id = await create(other, { title: "json", meta: { a: [1, "Größe"] } });
+  const query = new URLSearchParams({ id: `eq.${id}`, meta: `ilike.*${typed}*` });
+  const { json } = await service.call(other, `${TODOS}?${query}`);
+  expect((json as Found).rows.length).toBe(isFound ? 1 : 0);
+});
+
+test.each([
   ["5\\*3", "5*3", true],
   ["5\\*3", "5x3", false],
   ["*\\**", "x*y", true],
@@ -172,7 +184,7 @@ describe("a rejected query", () => {
     invalid_query     | a selection | select= select=* select=id,id
     invalid_query     | a page      | limit=1&limit=2 after=x&offset=1 after=x
     invalid_query     | a cursor    | after=${toCursor(["title.asc,id.asc", "a", "b"])} after=${toCursor(["id.asc", "no uuid"])} after=${toCursor(["id.asc", null])}
-    unsupported_query | a kind      | meta=eq.1 order=meta done=gt.true status=ilike.*o*
+    unsupported_query | a kind      | meta=eq.1 meta=like.*a* order=meta done=gt.true status=ilike.*o*
     unsupported_query | a pattern   | title=like.${"x".repeat(201)} title=like.*******
     unsupported_query | a number    | order=title,price,done,id ${"position=gt.1&".repeat(31)} position=in.(${"1,".repeat(100)}1)
     unsupported_query | a depth     | or=(or(or(or(or(done.eq.true)))))

@@ -94,7 +94,7 @@ describe("the description", () => {
       "A condition on the column, which is of kind boolean. Operators: `eq.…`, `neq.…`, `in.(…,…)`, `is.null`, each also after `not.`.",
     );
     expect(filtered.get("extra")).toEndWith(
-      "kind json. Operators: `is.null`, each also after `not.`.",
+      "kind json. Operators: `ilike.…`, `is.null`, each also after `not.`.",
     );
     expect(filtered.get("id")).toContain("kind uuid");
     expect(filtered.get("project.name")).toStartWith(

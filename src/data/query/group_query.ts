@@ -6,7 +6,7 @@
  */
 
 import { ofParameter } from "../../http/mod.ts";
-import { AGGREGATES, type Aggregate, VALUES } from "../../kinds/mod.ts";
+import { AGGREGATES, type Aggregate, isSorted, VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import { MAX_GROUP_KEY_BYTES, MAX_GROUPS } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
@@ -76,7 +76,7 @@ function readBy(columns: readonly QueryColumn[]): readonly QueryColumn[] {
   if (columns.length > GROUP_LIMITS.by)
     throw unsupported(`by accepts at most ${GROUP_LIMITS.by} columns`);
   for (const { name, kind } of columns)
-    if (VALUES[kind].operators.length === 0)
+    if (!isSorted({ kind }))
       throw unsupported(`Cannot group by ${quote(name)}: it is of kind ${kind}`);
   return columns;
 }

@@ -11,7 +11,7 @@ import {
   ofParameter,
   readParameters,
 } from "../../http/mod.ts";
-import { isText, type Kind, VALUES } from "../../kinds/mod.ts";
+import { isSorted, isText, type Kind } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { tryParseJson } from "../../std/json.ts";
@@ -296,7 +296,7 @@ function readOrder({ reader, attempt }: ListReader, text: string | undefined): S
     const column = reader.findColumn(name);
     if (rest.length > 0 || !(way === undefined || way === "asc" || way === "desc"))
       throw invalid(`Cannot read order ${quote(key)}: must be a column, then .asc or .desc`);
-    if (VALUES[column.kind].operators.length === 0)
+    if (!isSorted(column))
       throw unsupported(`Cannot sort by ${quote(name)}: it is of kind ${column.kind}`);
     return { column, isDescending: way === "desc" };
   };

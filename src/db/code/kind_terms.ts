@@ -5,14 +5,14 @@
  * @module
  */
 
-import { isReference, KINDS, type Kind, SQL, VALUES } from "../../kinds/mod.ts";
+import { isReference, isSorted, KINDS, type Kind, SQL, VALUES } from "../../kinds/mod.ts";
 
 const VALUE = '"$value"';
 
 export const KIND_TERMS = Object.fromEntries(KINDS.map((kind) => [kind, toTerms(kind)]));
 
 function toTerms(kind: Kind) {
-  const { compared, cursor, parts, size, type, width, isSentAsText } = SQL[kind];
+  const { compared, comparedType, cursor, parts, size, type, width, isSentAsText } = SQL[kind];
   return {
     /** As it is compared and sorted. */
     value: compared?.(VALUE) ?? VALUE,
@@ -20,7 +20,7 @@ function toTerms(kind: Kind) {
     start: parts?.start.render(VALUE),
     rest: parts?.rest?.render(VALUE),
     /** The types of these. */
-    type: type?.name,
+    type: comparedType ?? type?.name,
     startType: parts?.start.type,
     restType: parts?.rest?.type,
     /** The id of the row to which it refers. */
@@ -43,7 +43,7 @@ function toTerms(kind: Kind) {
 /** Numbers lose zeros at their end, and decimals have `"$scale"` digits. */
 function toShown(kind: Kind): string | undefined {
   const { type, isSentAsText } = SQL[kind];
-  if (VALUES[kind].operators.length === 0) return undefined;
+  if (!isSorted({ kind })) return undefined;
   if (type?.printed !== "numeric") return VALUE;
   return isSentAsText === true
     ? `round(${VALUE}, coalesce("$scale", 0))::text`

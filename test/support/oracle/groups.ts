@@ -1,5 +1,5 @@
 /** Groups of rows in memory, with sums in whole numbers. @module */
-import { AGGREGATES, type Aggregate, VALUES } from "../../../src/kinds/mod.ts";
+import { AGGREGATES, type Aggregate, isSorted, VALUES } from "../../../src/kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../../../src/schema/mod.ts";
 import { makeCompare } from "../../../src/sdk/matches.ts";
 import { pick, type Random } from "../random.ts";
@@ -22,7 +22,7 @@ export function drawGroups({ columns }: TableDefinition, random: Random): GroupQ
       : [...new Set(Array.from({ length: random(3) }, () => pick(random, list)))];
   const of = (aggregate: Aggregate) =>
     draw(columns.filter(({ kind }) => VALUES[kind].aggregates?.includes(aggregate)));
-  const by = draw(columns.filter(({ kind }) => VALUES[kind].operators.length > 0));
+  const by = draw(columns.filter(({ kind }) => isSorted({ kind })));
   return { by, sum: of("sum"), avg: of("avg"), min: of("min"), max: of("max") };
 }
 

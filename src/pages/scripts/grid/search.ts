@@ -4,15 +4,17 @@
  *
  * @module
  */
+import type { Parameter } from "../../../sdk/related.ts";
 import type { ListedRow } from "../../rows/row.ts";
 import { toDataUrl } from "../data.ts";
-import { announce, element, restoreFragment, SMALL_BUTTON } from "../dom.ts";
+import { announce, element, makeButton, restoreFragment, SMALL_BUTTON } from "../dom.ts";
 import { showFailure } from "../save_state.ts";
 import { makeSearchForm, type SearchForm } from "../search/form.ts";
 import { isUnserved, readPage, readQuery, readQueryPages, SearchError } from "../search/pages.ts";
 import {
   CREATED,
   isWhole,
+  listQueries,
   listUnread,
   NO_SEARCH,
   readPageNumber,
@@ -20,7 +22,6 @@ import {
   type SearchColumn,
   type SearchState,
   toFragment,
-  toParameters,
 } from "../search/state.ts";
 import { findGrid, focusCell, type Position } from "./cells.ts";
 import { currentLimit, openRows, setShownAt, showFoundRows, showNone } from "./rows.ts";
@@ -44,7 +45,11 @@ const NOT_WHOLE = "Not all columns were searched: add a filter for a column.";
 /** A search, whose rows are pages of the list endpoint. */
 type Found = {
   readonly fragment: string;
-  parameters: ReturnType<typeof toParameters>;
+  readonly queries: ReturnType<typeof listQueries>;
+  /** The query whose rows are shown. */
+  parameters: Parameter[];
+  /** Whether no slower query follows. */
+  isSettled: boolean;
   isWhole: boolean;
   count: number | undefined;
   /** Where the pages begin that follow those that were read, with the cursor of each. */
@@ -119,11 +124,14 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
   const state = currentState();
   parts.show(state);
   const fragment = toFragment(state);
-  if (found?.fragment !== fragment)
+  if (found?.fragment !== fragment) {
+    const queries = listQueries(state, columns);
+    const isSettled = queries.length === 1;
     found = {
-      ...{ fragment, parameters: toParameters(state, columns), isWhole: isWhole(state, columns) },
-      ...{ count: undefined, starts: [] },
+      ...{ fragment, queries, parameters: queries[0], isSettled },
+      ...{ isWhole: isWhole(state, columns), count: undefined, starts: [] },
     };
+  }
   await showFound(options.focus);
 }
 
@@ -136,34 +144,103 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
   const of = found;
   if (of === undefined) return;
   const progress = showProgress();
-  const page = await readFoundPage(of).catch((error: unknown) => {
-    if (!(error instanceof SearchError)) throw error;
-    return error;
-  });
+  const page = await readShown(of);
   // Another search has begun.
   if (found !== of) return;
   if (page instanceof SearchError) return progress.end(`Search failed: ${page.message}`);
+  if (of.isSettled || page.rows.length > 0) await showPage(of, page, focus);
+  if (of.isSettled) {
+    progress.end();
+    if (of.count === undefined || isFresh) void countFound(of, page);
+    return;
+  }
+  const rest = await settle(of, page);
+  if (found !== of) return;
   progress.end();
-  const { rows, start, number, hasMore } = page;
+  const isSame = page.hasMore === rest.hasMore && toIds(page) === toIds(rest);
+  if (isSame && rest.rows.length > 0) showRange(of, rest);
+  // The user may be editing a row.
+  else if (isInGrid()) offerPage(of, rest);
+  else await showPage(of, rest, focus);
+  if (of.count === undefined) void countFound(of, rest);
+}
+
+async function readShown(of: Found): Promise<FoundPage | SearchError> {
+  // The rows before a later page are those of the whole search.
+  if (!of.isSettled && readPageNumber(location.hash) > 1) return await settle(of);
+  return await readPageOf(of).catch(toSearchError);
+}
+
+function toSearchError(error: unknown): SearchError {
+  if (!(error instanceof SearchError)) throw error;
+  return error;
+}
+
+/** The rows of the slowest query that the endpoint serves; `quick` are those of the fastest one. */
+async function settle(of: Found, quick: FoundPage): Promise<FoundPage>;
+async function settle(of: Found): Promise<FoundPage | SearchError>;
+async function settle(of: Found, quick?: FoundPage): Promise<FoundPage | SearchError> {
+  for (const query of of.queries.slice(1).toReversed()) {
+    const page = await readPageOf(of, query).catch(toSearchError);
+    const isFailed = page instanceof SearchError;
+    if (isFailed) of.isWhole = false;
+    // Without a network, no other query is served either.
+    if (isFailed && isUnserved(page)) continue;
+    if (!isFailed) of.parameters = query;
+    of.isSettled = !isFailed;
+    return isFailed && quick !== undefined ? quick : page;
+  }
+  of.isSettled = true;
+  return quick ?? (await readPageOf(of).catch(toSearchError));
+}
+
+function toIds({ rows }: FoundPage): string {
+  return rows.map(({ row }) => row.id).join();
+}
+
+function isInGrid(): boolean {
+  return document.activeElement?.closest("[data-rows] tbody") != null;
+}
+
+/** Rows that a slower query found, after a press. */
+function offerPage(of: Found, page: FoundPage): void {
+  const show = () => void showPage(of, page);
+  showRange(of, page);
+  document
+    .querySelector("[data-rows] .pager-links")
+    ?.prepend(makeButton("Show more rows found", show));
+  announce("More rows were found");
+}
+
+async function showPage(of: Found, page: FoundPage, focus?: Position): Promise<void> {
+  const { rows, start } = page;
   await showFoundRows(rows, start);
-  const none = `No rows match this search.${of.isWhole ? "" : ` ${NOT_WHOLE}`}`;
   if (rows.length === 0) {
     document.querySelector("[data-rows]")?.replaceChildren();
-    showNone(none);
+    showNone(toNone(of));
   }
-  const range = rows.length === 0 ? "" : describeFound(of.count, { start, count: rows.length });
+  showRange(of, page);
+  markSorted(currentState().order);
+  const grid = findGrid();
+  if (focus !== undefined && grid !== null) focusCell(grid, focus);
+}
+
+function toNone({ isWhole }: Found): string {
+  return `No rows match this search.${isWhole ? "" : ` ${NOT_WHOLE}`}`;
+}
+
+/** The line below the rows. */
+function showRange(of: Found, { rows, start, number, hasMore }: FoundPage): void {
+  const count = of.isSettled ? of.count : undefined;
+  const range = rows.length === 0 ? "" : describeFound(count, { start, count: rows.length });
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
   showPager(of.isWhole || range === "" ? range : `${range}. ${NOT_WHOLE}`, [
     ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
     ...(hasMore ? [link("Next", "next", number + 1)] : []),
-    ...(of.count !== undefined && of.count > currentLimit() ? [makeSelectFound(of)] : []),
+    ...(count !== undefined && count > currentLimit() ? [makeSelectFound(of)] : []),
   ]);
-  markSorted(currentState().order);
-  const grid = findGrid();
-  if (focus !== undefined && grid !== null) focusCell(grid, focus);
-  announce(range || none);
-  if (of.count === undefined || isFresh) void countFound(of, page);
+  announce(range || toNone(of));
 }
 
 type FoundPage = {
@@ -173,35 +250,18 @@ type FoundPage = {
   readonly hasMore: boolean;
 };
 
-/** A text is searched in the tables of the references only if that is not too much. @throws {SearchError} a request failed */
-async function readFoundPage(of: Found): Promise<FoundPage> {
-  try {
-    return await readPageOf(of);
-  } catch (error) {
-    const state = currentState();
-    const fewer = toParameters(
-      state,
-      columns.map(({ label, rows, ...column }) => column),
-    );
-    if (!isUnserved(error) || String(fewer) === String(of.parameters)) throw error;
-    of.parameters = fewer;
-    of.isWhole = false;
-    return await readPageOf(of);
-  }
-}
-
 /** A response ends early after many bytes. */
-async function readPageOf(of: Found): Promise<FoundPage> {
+async function readPageOf(of: Found, parameters = of.parameters): Promise<FoundPage> {
   const size = currentLimit();
   const number = readPageNumber(location.hash);
   const { start, after } = of.starts[number - 1] ?? { start: (number - 1) * size };
-  const { parameters } = of;
   const from = after === undefined ? { offset: start } : { after };
   const pages = await readQuery(toUrl(), { parameters, max: size, ...from });
   const rows = pages.flatMap((page) => page.texts().map(toListed));
   const next = pages.at(-1)?.next;
   of.starts[number] = { start: start + rows.length, after: next };
-  if (start === 0 && next === undefined) of.count = rows.length;
+  const isLast = parameters === of.queries.at(-1);
+  of.count = start === 0 && next === undefined && (of.isSettled || isLast) ? rows.length : of.count;
   return { rows, start, number, hasMore: next !== undefined };
 }
 
@@ -243,7 +303,7 @@ function makeSelectFound(of: Found): HTMLButtonElement {
  */
 export async function readFound(
   max: number,
-  more: Found["parameters"] = [],
+  more: Parameter[] = [],
 ): Promise<{ readonly rows: readonly ListedRow[]; readonly isCut: boolean }> {
   const rows: ListedRow[] = [];
   const parameters = [...(found?.parameters ?? []), ...more];

@@ -12,7 +12,7 @@ export function addSortButtons(table: HTMLTableElement): void {
     const { column, kind } = head.dataset;
     const name = head.querySelector("bdi");
     if (column === undefined || name === null || name.closest("button")) continue;
-    if (FIELDS[kind as Kind].search.operators.length === 0) continue;
+    if (!FIELDS[kind as Kind].search.operators.includes("eq")) continue;
     const button = element("button", { type: "button", class: "sort", "data-sort": column });
     name.replaceWith(button);
     button.append(name);

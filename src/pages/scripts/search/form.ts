@@ -28,7 +28,7 @@ type Options = {
   readonly onClear: () => void;
 };
 
-const SEARCHED = "Search texts, choices, numbers, dates and ids";
+const SEARCHED = "Search texts, JSON, numbers, times and ids";
 const CHIP = ".condition";
 
 type Control = HTMLInputElement | HTMLSelectElement;

@@ -93,7 +93,7 @@ export function readState(fragment: string, columns: readonly SearchColumn[]): S
   const [, name = "", way] = /^([^.]+)(\.desc)?$/.exec(parameters.get("order") ?? "") ?? [];
   const sorted = find(name);
   const order =
-    sorted === undefined || FIELDS[sorted.kind].search.operators.length === 0
+    sorted === undefined || !FIELDS[sorted.kind].search.operators.includes("eq")
       ? undefined
       : { column: name, isDescending: way !== undefined };
   return { text: parameters.get("search") ?? "", conditions, order };
@@ -150,12 +150,16 @@ export function withOpened(url: string, name: string | undefined): string {
   return pathname + search + (fragment === "" ? "" : `#${fragment}`);
 }
 
-/** The query of the list endpoint for a search. */
-export function toParameters(state: SearchState, columns: readonly SearchColumn[]): Parameter[] {
+/** The query of the list endpoint for a search, with the text in all columns or in these. */
+export function toParameters(
+  state: SearchState,
+  columns: readonly SearchColumn[],
+  searched = columns,
+): Parameter[] {
   const { order } = state;
   const direction = order?.isDescending === true ? "desc" : "asc";
   return [
-    ...toConditionParameters(toWhere(state, columns)),
+    ...toConditionParameters(toWhere(state, columns, searched)),
     ...(order === undefined ? [] : [["order", `${toName(order)}.${direction}`] as Parameter]),
   ];
 }
@@ -164,8 +168,34 @@ function toName({ column }: { readonly column: string }): string {
   return column === CREATED ? "id" : column;
 }
 
+/**
+ * The queries of a search, the fastest first: a text is searched in texts and exact values, then also in JSON, then also in the
+ * texts of referenced rows. The last one searches all.
+ */
+export function listQueries(
+  state: SearchState,
+  columns: readonly SearchColumn[],
+): readonly [Parameter[], ...Parameter[][]] {
+  const own = columns.map(({ label, ...column }) => column);
+  const quick = own.filter(({ kind }) => FIELDS[kind].cell !== "json");
+  const [first, ...more] = [quick, own, columns].map((searched) =>
+    toParameters(state, columns, searched),
+  );
+  const texts = new Set([String(first)]);
+  const others = more.filter((query) => {
+    const isKnown = texts.has(String(query));
+    texts.add(String(query));
+    return !isKnown;
+  });
+  return [first ?? [], ...others];
+}
+
 /** The conditions in the format of the client. */
-export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
+export function toWhere(
+  state: SearchState,
+  columns: readonly SearchColumn[],
+  searched = columns,
+): object {
   const and = state.conditions.map((condition) => {
     const { column, operator } = condition;
     const known = columns.find(({ name }) => name === column);
@@ -174,7 +204,7 @@ export function toWhere(state: SearchState, columns: readonly SearchColumn[]): o
     const isEmptyFound = operator === "neq" && known?.required === false;
     return isEmptyFound ? { or: [test, { [column]: { is: null } }] } : test;
   });
-  const anywhere = state.text === "" ? [] : [{ or: toAnywhere(state.text, columns) }];
+  const anywhere = state.text === "" ? [] : [{ or: toAnywhere(state.text, searched) }];
   return and.length + anywhere.length === 0 ? {} : { and: [...anywhere, ...and] };
 }
 
@@ -230,10 +260,11 @@ export function isWhole({ text }: SearchState, columns: readonly SearchColumn[])
   return text === "" || isFew;
 }
 
-/** A text in texts, choices, numbers, dates, and then in labels of references. */
+/** A text in texts, JSON, choices, numbers, dates and times, and then in labels of references. */
 function listTests(text: string, columns: readonly SearchColumn[]): object[] {
   const folded = text.toLowerCase();
   const own = columns.flatMap((column): object[] => {
+    if (column.name === CREATED) return [];
     const { toTests } = FIELDS[column.kind].search;
     const choices = FIELDS[column.kind].choices?.(column) ?? [];
     const chosen = choices.filter((value) => value.toLowerCase().includes(folded));

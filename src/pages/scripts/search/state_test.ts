@@ -5,6 +5,7 @@ import { matches } from "../../../sdk/data.ts";
 import {
   CREATED,
   isWhole,
+  listQueries,
   listUnread,
   NO_SEARCH,
   type OperatorName,
@@ -99,6 +100,24 @@ test.each([
   expect(toWhere({ ...NO_SEARCH, conditions }, COLUMNS)).toEqual({
     and: [{ [column]: { eq: value } }],
   });
+});
+
+test("a text is searched in texts first, then in JSON, then in the texts of references", () => {
+  const host: SearchColumn = { name: "host", kind: "ref", required: false, label: "name" };
+  const state = { ...NO_SEARCH, text: "ada" };
+  const shown = (columns: readonly SearchColumn[]) =>
+    listQueries(state, columns).map((query) => [
+      ...new Set(String(query).match(/\b(title|meta|host)\b/g)),
+    ]);
+  const [, title, , , , , meta] = COLUMNS;
+  if (title === undefined || meta === undefined) throw new Error("No columns");
+  expect(shown([title, meta, host])).toEqual([
+    ["title"],
+    ["title", "meta"],
+    ["title", "meta", "host"],
+  ]);
+  expect(shown([title])).toEqual([["title"]]);
+  expect(listQueries(NO_SEARCH, [title, meta, host])).toHaveLength(1);
 });
 
 test("an order and conditions by creation are those of the times in ids", () => {
