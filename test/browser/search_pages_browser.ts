@@ -92,6 +92,33 @@ describe("20,001 rows:", () => {
     });
   });
 
+  test("an export of many rows shows how far it is, and can be stopped", async () => {
+    await pages.open("people#where=note.present", async (page) => {
+      await range(page, "of 20,001 found");
+      let held = Promise.withResolvers<void>();
+      let sent = 0;
+      await page.route("**/data/people*", async (route) => {
+        if (++sent === 3) await held.promise;
+        await route.continue();
+      });
+      const press = async () => {
+        await page.locator("summary", { hasText: "Export" }).click();
+        await page.getByRole("button", { name: "Found rows as CSV" }).click();
+        await page.getByText("Exporting… 2,000 of 20,001 rows").waitFor();
+      };
+      await press();
+      await page.getByRole("button", { name: "Stop" }).click();
+      held.resolve();
+      await page.getByText("Not exported: it was stopped").first().waitFor();
+      [sent, held] = [0, Promise.withResolvers<void>()];
+      await press();
+      const download = page.waitForEvent("download");
+      held.resolve();
+      const text = await Bun.file(await (await download).path()).text();
+      expect(text.trim().split("\n")).toHaveLength(ROWS + 1);
+    });
+  }, 120_000);
+
   test("rows that are too large for one response are one page", async () => {
     // A response ends after 8 MB.
     const text = "x".repeat(99_000);

@@ -18,7 +18,7 @@ import {
   toRowPath,
 } from "../../pages/mod.ts";
 import type { Import, RowChange } from "../../records/console/mod.ts";
-import { showCount } from "../../std/count.ts";
+import { inDigits, showCount } from "../../std/count.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "../parts.tsx";
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
@@ -158,7 +158,9 @@ function renderGroup(table: Listed, group: Group): Part {
   const [first] = group;
   const rows = new Set(group.map(({ rowId }) => rowId));
   const what =
-    rows.size === 1 && first !== undefined ? renderRow(table, first) : showCount(rows.size, "row");
+    rows.size === 1 && first !== undefined
+      ? renderRow(table, first)
+      : showCount(inDigits(rows.size), "row");
   const cause = group.every(({ isCaused }) => isCaused) && CAUSE;
   const kind = first && toKind(first);
   if (kind === "created") return <>Created {what}</>;

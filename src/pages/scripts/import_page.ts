@@ -205,7 +205,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   const status = element("p", { role: "status" }, "Checking…");
   steps.replaceChildren(status);
   const onRead = (rows: number) => {
-    status.textContent = `Reading stored rows: ${rows}`;
+    status.textContent = `Reading stored rows: ${inDigits(rows)}`;
   };
   const comparison = choice && (await openComparison(table, choice, { url, onRead }));
   let zoneless = 0;
@@ -223,7 +223,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     stored: begun === undefined ? stored : undefined,
     comparison,
     onProgress: (rows) => {
-      status.textContent = `Checking: ${rows} rows`;
+      status.textContent = `Checking: ${count(rows, "row")}`;
     },
   });
   const order = decideDayOrder(result.days);

@@ -20,6 +20,13 @@ export function showFailure(text: string, action?: SaveAction): void {
   show(text, "notice-error", action);
 }
 
+/** Returns a function that shows how far the task is. The notice stays until the next one. */
+export function showRunning(text: string, stop: SaveAction): (text: string) => void {
+  const notice = show(text, "notice-info", stop);
+  const line = notice.querySelector("span");
+  return (now) => line?.replaceChildren(now);
+}
+
 export function hideSaveState(): void {
   document.getElementById(ID)?.remove();
 }

@@ -1,4 +1,5 @@
 /** A dialog over the grid, whose content changes step by step. @module */
+import { inDigits, showCount } from "../../../std/count.ts";
 import { startCopyButtons } from "../copy.ts";
 import { element } from "../dom.ts";
 import { hideSaveState } from "../save_state.ts";
@@ -11,7 +12,7 @@ export type Drawer = {
 };
 
 export function countOf(count: number, name = "row"): string {
-  return `${count} ${name}${count === 1 ? "" : "s"}`;
+  return showCount(inDigits(count), name);
 }
 
 /** An empty dialog over the grid. */

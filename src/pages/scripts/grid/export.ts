@@ -1,6 +1,7 @@
 /** The menu of exports: the links of the server save all rows; a search also saves the rows found. @module */
+import { inDigits } from "../../../std/count.ts";
 import { makeButton, saveFile } from "../dom.ts";
-import { showFailure, showSaved } from "../save_state.ts";
+import { showFailure, showRunning, showSaved } from "../save_state.ts";
 import { countOf } from "./drawer.ts";
 import { isSearch, readFound } from "./search.ts";
 import { toText } from "./selection.ts";
@@ -28,14 +29,27 @@ export function startExport(): void {
 const MAX_EXPORTED = 50_000;
 
 async function save(format: "csv" | "json"): Promise<void> {
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+  };
+  const progress = showRunning("Exporting…", { name: "Stop", run: stop });
   try {
-    const { rows, isCut } = await readFound(MAX_EXPORTED);
+    const { rows, isCut } = await readFound(MAX_EXPORTED, [], (read, total) => {
+      if (!isStopped) progress(`Exporting… ${describeRead(read, total)}`);
+      return !isStopped;
+    });
+    if (isStopped) return showFailure("Not exported: it was stopped");
     saveFile(`${readTable().table}-found.${format}`, toText(rows, format, true), TYPES[format]);
     const rest = isCut ? ". More rows were found: narrow the search to export all" : "";
     showSaved(`Exported ${countOf(rows.length)}${rest}`);
   } catch (error) {
     showFailure(`Not exported: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+function describeRead(read: number, total: number | undefined): string {
+  return total === undefined ? countOf(read) : `${inDigits(read)} of ${countOf(total)}`;
 }
 
 const TYPES = { csv: "text/csv;charset=utf-8", json: "application/json" } as const;

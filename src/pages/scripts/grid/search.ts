@@ -296,20 +296,27 @@ function makeSelectFound(of: Found): HTMLButtonElement {
   });
 }
 
+/** After each response, the number of rows that were read, and of all found if it is known. Returns whether to go on. */
+type OnRead = (rows: number, total: number | undefined) => boolean;
+
 /**
- * The first rows found, in their order; `isCut`: more rows follow.
+ * The first rows found, in their order, also those that a slower query has not found yet; `isCut`: more rows follow.
  *
  * @throws {SearchError} a request failed
  */
 export async function readFound(
   max: number,
   more: Parameter[] = [],
+  onRead: OnRead = () => true,
 ): Promise<{ readonly rows: readonly ListedRow[]; readonly isCut: boolean }> {
   const rows: ListedRow[] = [];
-  const parameters = [...(found?.parameters ?? []), ...more];
+  const of = found;
+  const query = of?.isSettled === false ? of.queries.at(-1) : of?.parameters;
+  const parameters = [...(query ?? []), ...more];
   for await (const page of readQueryPages(toUrl(), { parameters, max })) {
     rows.push(...page.texts().map(toListed));
     if (page.next === undefined) return { rows, isCut: false };
+    if (!onRead(rows.length, of?.count)) break;
   }
   return { rows, isCut: true };
 }

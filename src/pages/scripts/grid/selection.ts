@@ -1,6 +1,7 @@
 /** The checked rows of all pages: sets one of their columns, deletes them or copies them, with each row before and after. @module */
 
 import { makeRowsWriter } from "../../../rows/mod.ts";
+import { inDigits } from "../../../std/count.ts";
 import { indentJson } from "../../../std/json_text.ts";
 import { renderRowField } from "../../rows/fields.tsx";
 import { type ListedRow, TEXTS, textOf } from "../../rows/row.ts";
@@ -91,7 +92,8 @@ export function startSelection(renew: () => void): HTMLFormElement {
 
 /** A button that selects these rows, on any page, up to {@linkcode MAX_CHANGED}. */
 export function makeSelectAll(count: number, find: (max: number) => Promise<readonly string[]>) {
-  const name = count > MAX_CHANGED ? `Select the first ${MAX_CHANGED}` : `Select all ${count}`;
+  const name =
+    count > MAX_CHANGED ? `Select the first ${MAX_CHANGED}` : `Select all ${inDigits(count)}`;
   return makeButton(name, () => {
     find(MAX_CHANGED).then(
       (ids) => selectRows(ids.slice(0, MAX_CHANGED)),

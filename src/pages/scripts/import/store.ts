@@ -100,7 +100,7 @@ export async function store(page: Page, task: Task): Promise<void> {
     },
     onStored: (sent) => {
       replayed = sent.replayed;
-      progress.show(sent.stored, `${sent.stored} of ${count(rows, "row")} stored`);
+      progress.show(sent.stored, `${inDigits(sent.stored)} of ${count(rows, "row")} stored`);
       keep({ stored: Math.max(last.stored, sent.stored), foreign: [...foreign] });
     },
   };
