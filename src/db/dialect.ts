@@ -32,7 +32,6 @@ export type Dialect = {
   readonly lacks: Lacks | undefined;
   /** The service's own functions where they differ, and the names of further objects in the schema rowhouse. */
   readonly service?: { readonly code: string; readonly keeps: readonly string[] };
-  readonly planCacheMode: "force_generic_plan" | "force_custom_plan";
   /** The statement that returns the text of a call, and the echo of its request. */
   readonly callWithEcho: (call: string, echo: string) => string;
   /** The same for a short write, which fails if it waits for a lock; `undefined` if it could not be sent to one node. */
@@ -62,7 +61,6 @@ export const PLAIN: Dialect = {
   canChange: true,
   hasNodes: false,
   lacks: undefined,
-  planCacheMode: "force_generic_plan",
   callWithEcho: (call, echo) => `select ${call} as body, ${echo}`,
   // The `case` evaluates its condition first.
   callBriefly: (call, echo) =>

@@ -53,6 +53,10 @@ export const ID_BYTES = 16;
 export const FOUND_ROWS = 100;
 export const FOUND_ROW_BYTES = 8192;
 
+/** How a list begins the tags that its caller knows: whether the page ends in a cursor. */
+export const CURSOR_END = "next";
+export const PLAIN_END = "page";
+
 /** A larger response is not stored, only its ids. */
 export const MAX_STORED_RESPONSE_BYTES = 16_384;
 

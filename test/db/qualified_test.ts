@@ -86,7 +86,7 @@ test("every function in the service's SQL sets its search path, or needs none", 
     }
   }
   expect(functions).toBeGreaterThan(150);
-  expect(qualified).toBe(3);
+  expect(qualified).toBe(7);
   expect(open).toEqual([]);
 });
 

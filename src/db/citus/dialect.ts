@@ -33,8 +33,6 @@ export const CITUS: Dialect = {
     code: FUNCTIONS,
     keeps: ["shards", "nodes", "hold_new_nodes", "may_have_shard"],
   },
-  // Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value.
-  planCacheMode: "force_custom_plan",
   // Citus delegates a call to another node only if the statement selects just the call, or selects from one call.
   callWithEcho: (call, echo) => `select body, ${echo} from ${call} as called (body)`,
   toStatement: toBlock,

@@ -103,6 +103,9 @@ const INDEXED: Change = [
 
 /** What the functions of all tables do otherwise. An error has its names only in its message: Citus forwards no other field. */
 export const ADAPTED: Readonly<Record<string, readonly Change[]>> = {
+  // Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value.
+  prove_read: [["'force_generic_plan'", "'force_custom_plan'"]],
+  prove_write: [["'force_generic_plan'", "'force_custom_plan'"]],
   enter_set: [
     ["'force_generic_plan'", "'force_custom_plan'"],
     [

@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { APP_SWITCH_NAMES, APP_SWITCHES, describeSwitch, STOP_BITS } from "../../app_switch.ts";
 import { type IndexPart, KINDS, SQL } from "../../kinds/mod.ts";
-import { PERSON_BIT } from "../../principal.ts";
+import { PERSON_BIT, SCOPE_BITS } from "../../principal.ts";
 import { INTENDED } from "../../problem.ts";
 import { FOUND } from "../../std/found.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
@@ -40,11 +40,14 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   ),
   KIND_TERMS: quoteLiteral(JSON.stringify(KIND_TERMS)),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
+  LISTEN_BITS: APP_SWITCHES.live.proofBit | APP_SWITCHES.history.proofBit,
   PERSON_BIT,
+  PERSON_WRITE_BITS: PERSON_BIT | STOP_BITS,
   PREVIEW_SWITCHES: APP_SWITCH_NAMES.filter((name) => describeSwitch(name).preview !== undefined)
     .map(quoteLiteral)
     .join(", "),
   STOP_BITS,
+  WRITE_BITS: SCOPE_BITS["data:write"] | STOP_BITS,
   // Their values in responses are texts, also if a row had another value before.
   TEXT_KINDS: KINDS.filter(
     (kind) => SQL[kind].isSentAsText === true || SQL[kind].type?.printed === "text",

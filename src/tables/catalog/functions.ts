@@ -6,6 +6,7 @@
  */
 
 import {
+  CURSOR_END,
   type Dialect,
   type DialectName,
   dialectOf,
@@ -17,6 +18,7 @@ import {
   NODE_FUNCTIONS,
   type OwnEndpoint,
   PLAIN,
+  PLAIN_END,
   quoteName,
   SET_FUNCTIONS,
   type SetFunction,
@@ -65,7 +67,7 @@ export const NO_MATCH = "412";
 /** The member of `bodies` of `create_many` with which processes of 0.1 update rows: a list of bodies. */
 export const UPDATES = "updates";
 /** What `known` of a list begins with: whether the page ends in a cursor. Processes before 0.2.0 send only tags. */
-export const PAGE_ENDS = { cursor: "next", plain: "page" } as const;
+export const PAGE_ENDS = { cursor: CURSOR_END, plain: PLAIN_END } as const;
 /** The details of errors of a person's list: it would sort too many rows, or skip too many of several walks. */
 export const RULE_VISITS = "rule";
 export const RULE_OFFSET = "offset";

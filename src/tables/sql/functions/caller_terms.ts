@@ -6,24 +6,19 @@
  */
 
 import { quoteLiteral } from "../../../db/mod.ts";
-import { PERSON_BIT } from "../../../principal.ts";
 import { type ColumnSet, placeholdersOf, type View } from "../../catalog/mod.ts";
 import { WHO } from "./view_terms.ts";
 
 /** The app is the first parameter of every function. */
 const { app: APP, proof: PROOF } = placeholdersOf("get");
 
-/** A variable of a body and its value, which the statement of the proof reads. */
-export type Read = readonly [variable: string, value: string];
-
 type Caller = {
   /** The caller's variables. */
   readonly declared: string;
-  readonly reads: readonly Read[];
-  /** The bits of a proof, from those of the scopes. */
-  readonly toBits: (scopes: number) => number;
-  /** Conditions of a proof, after others. */
-  readonly andIsCaller: string;
+  /** The statements that prove a call, up to the condition that it has no proof. */
+  readonly prove: (scope: "read" | "write", table: string) => string;
+  /** The person, as an expression; of an API key, `null`. */
+  readonly person: string;
   /** The caller's parameters of a statement, after others. */
   readonly using: string;
   /** The part of a row that every caller who wrote it may read. */
@@ -37,23 +32,25 @@ type Caller = {
 };
 
 const APP_CALLER: Caller = {
-  ...{ declared: "", reads: [], andIsCaller: "", using: "", claim: undefined },
-  toBits: (scopes) => scopes,
+  ...{ declared: "", person: "null", using: "", claim: undefined },
+  prove: (scope, table) =>
+    `if not rowhouse.prove_${scope}(${[APP, PROOF, quoteLiteral(table)].join(", ")})`,
   toShort: (id) => `concat('{"id":"', ${id}, '"}')`,
   toClaim: (sent) => sent,
   rejectWrite: (table, claim) =>
     `rowhouse.reject_write(${[APP, PROOF, quoteLiteral(table), claim].join(", ")})`,
 };
 
-/** A person's key has the bit of persons instead of scopes. So no function for API keys accepts it, and the reverse. */
+/** No function for API keys accepts a person's key, and the reverse. */
 function toPerson({ app, roles }: View): Caller {
   const list = `array[${roles.map(quoteLiteral).join(", ")}]::text[]`;
   return {
     declared: `${WHO} uuid;`,
-    reads: [[WHO, '"$p"."person_id"']],
-    toBits: () => PERSON_BIT,
-    andIsCaller: `
-      and "$p"."role" = any (${list}) and ${APP} = ${quoteLiteral(app)}::uuid`,
+    person: WHO,
+    prove: (scope, table) => `if ${APP} = ${quoteLiteral(app)}::uuid then
+    ${WHO} := rowhouse.prove_person_${scope}(${[APP, PROOF, quoteLiteral(table), list].join(", ")});
+  end if;
+  if ${WHO} is null`,
     using: `, ${WHO}`,
     toShort: (id) => `concat('{"id":"', ${id}, '","app_id":"', ${APP}, '"}')`,
     toClaim: (sent) => `rowhouse.claim_of(${WHO}, ${sent})`,

@@ -27,18 +27,10 @@ import {
 import { qualify } from "../../qualify.ts";
 import { declareWho } from "./caller_terms.ts";
 import { renderMakeFinder } from "./finder.ts";
-import {
-  fromProof,
-  isProved,
-  isRow,
-  outputs,
-  rejectCall,
-  returnText,
-  setTenant,
-} from "./function_terms.ts";
+import { beginAs, isRow, outputs, ROW_TEXT, returnText } from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
 import { termsBody } from "./terms_body.ts";
-import { andVisible, WHO } from "./view_terms.ts";
+import { andVisible } from "./view_terms.ts";
 import { walkBody } from "./walk_body.ts";
 import { createBody, createManyBody } from "./writes/create_bodies.ts";
 import { createGroupBody } from "./writes/create_group_body.ts";
@@ -140,36 +132,15 @@ function sortView(table: ServedSet): ServedSet {
   return { ...table, view: JSON.parse(canonicalJson(table.view)) as View };
 }
 
-function getBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, id, bytes } = placeholdersOf("get");
-  if (table.view !== undefined) return personGetBody(table, site);
-  return `declare
-  "$text" text;
-begin
-  ${setTenant(app, site)}
-  "$text" := case when ${isProved(table, "get")} then (
-    select row_to_json("$row")::text
-    from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
-  ) else ${rejectCall(table, "get")} end;
-  ${returnText(id, bytes)}
-end`;
-}
-
-/** One statement proves the person and reads the row. */
-function personGetBody(table: ColumnSet, site: FunctionSite): string {
+function getBody(table: ColumnSet): string {
   const { app, id, bytes } = placeholdersOf("get");
   return `declare
   ${declareWho(table)}
   "$text" text;
 begin
-  ${setTenant(app, site)}
-  select "$p"."person_id", (
-    select row_to_json("$row")::text from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t"
-      where ${isRow(app, id)}${andVisible(table, "$t", '"$p"."person_id"')}) as "$row")
-  into ${WHO}, "$text" ${fromProof(table, "get")};
-  if not found then
-    return ${rejectCall(table, "get")};
-  end if;
+  ${beginAs(table, "get")}
+  "$text" := (select ${ROW_TEXT} from (select ${outputs(table)}
+    from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${andVisible(table)}) as "$row");
   ${returnText(id, bytes)}
 end`;
 }

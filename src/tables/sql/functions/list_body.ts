@@ -1,12 +1,19 @@
 /** The body of the list function. @see function_terms.ts for its parts @module */
 
-import { ID_BYTES, quoteLiteral, quoteName, SIGNALS, STATE_BYTES } from "../../../db/mod.ts";
+import {
+  FOUND_ROW_BYTES,
+  FOUND_ROWS,
+  ID_BYTES,
+  quoteLiteral,
+  quoteName,
+  SIGNALS,
+  STATE_BYTES,
+} from "../../../db/mod.ts";
 import { MAX_VISITS, SINGLE_STEP_BYTES } from "../../../std/limits.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   hashColumnSet,
-  PAGE_ENDS,
   placeholdersOf,
   RULE_OFFSET,
   RULE_VISITS,
@@ -14,9 +21,10 @@ import {
   TAG_LENGTH,
 } from "../../catalog/mod.ts";
 import { callerOf, declareWho } from "./caller_terms.ts";
-import { beginAs, isRow, outputs, ROW_TEXT, rowSize, toBase64Url } from "./function_terms.ts";
+import { beginAs, isRow, outputs, ROW_TEXT, rowSize } from "./function_terms.ts";
 import { readTerms } from "./page_rows.ts";
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
+import { shownColumns } from "./view_terms.ts";
 
 export { ROW_STATE } from "./seen_walks_terms.ts";
 
@@ -26,42 +34,47 @@ export { ROW_STATE } from "./seen_walks_terms.ts";
  * may be large is built row by row. It ends at the limit, and before a row larger than the limit. If that row is
  * the first row, its id is reported. The function is stable, so all reads see one state of the table.
  */
-export function listBody(table: ServedSet, site: FunctionSite): string {
+export function listBody(table: ServedSet, _site: FunctionSite): string {
   const { app, limit, offset, bytes, known, inline } = placeholdersOf("list");
   const upTo = `(${offset}::int8 + ${limit} + 1)`;
   const walks = planList(table, upTo);
   const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}`;
   const isBuilt = walks.kind === "all" ? "" : walks.isBuilt;
   const page = renderPage();
+  const { person } = callerOf(table);
+  // Rows of a short page are built as they are found, unless the caller can have them.
+  const isFound = walks.kind === "all";
   return `declare
   ${declareWho(table)}
-  ${walks.kind === "all" ? "" : '"$ids" uuid[];\n  "$isCut" bool;'}
-  ${isBuilt === "" ? "" : '"$isBuilt" bool;'}
+  ${isFound ? FOUND_VARIABLES : '"$ids" uuid[];\n  "$isCut" bool;\n  "$isBuilt" bool;'}
   "$states" bytea;
-  "$first" uuid;
-  "$tag" text;
   "$head" text;
   "$found" int8;
   "$size" int8;
   "$text" text;
   "$count" int8;
 begin
-  ${beginAs(table, "list", site, isBuilt === "" ? [] : [['"$isBuilt"', isBuilt]])}
+  ${beginAs(table, "list")}
+  ${isFound ? `"$isShort" := ${limit} <= ${FOUND_ROWS} and split_part(${known}, ',', 2) = '';` : `"$isBuilt" := rowhouse.keep_order()${isBuilt === "" ? "" : ` and ${isBuilt}`};`}
   ${renderTag()};
-  ${walks.kind === "merged" ? "" : `"$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;`}
-  "$tag" := ${tagOfPage(table)};
-  "$head" := ${headOfPage(table)};
-  if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
+  "$head" := rowhouse.begin_list(${[app, person, quoteLiteral(hashColumnSet(table)), limit, offset, bytes, known, '"$states"'].join(", ")});
+  if "$size" > ${inline} or left("$head", ${TAG_LENGTH}) = any (string_to_array(${known}, ',')) then
     return "$head";
   end if;
   "$count" := least(${limit}, "$found");
-  if "$size" <= ${SINGLE_STEP_BYTES} then
+  ${
+    isFound
+      ? `if "$isShort" and array_position("$texts", null) is null then
+    "$text" := array_to_string("$texts"[:${limit}], ',');
+  els`
+      : ""
+  }if "$size" <= ${SINGLE_STEP_BYTES} then
     "$text" := (select string_agg(${ROW_TEXT}, ',') from (${page}) as "$row");
   end if;
   if "$size" > ${SINGLE_STEP_BYTES} or octet_length("$text") > ${bytes} then
     ${buildLarge()}
   end if;
-  return concat("$head", '{"rows":[', "$text", ${envelopeEnd()});
+  return rowhouse.end_list("$head", "$text", ${limit}, ${offset}, "$found", "$count", ${known}, "$states");
 end`;
 
   /** Row by row, in the terms of the set. */
@@ -87,10 +100,10 @@ end`;
     // The rows before the page were already skipped once, to find its start.
     if (walks.kind === "all")
       return `select ${outputs(table)} from ${rows}
-      and "$t"."id" >= "$first" order by "$t"."id" limit ${limit}`;
+      and "$t"."id" >= ${FIRST} order by "$t"."id" limit ${limit}`;
     const most = `least(${limit}, "$found")`;
     const range = {
-      start: '"$first"',
+      start: FIRST,
       limit: isBuilt === "" ? most : `case when "$isBuilt" then ${most} else 0 end`,
     };
     const ids = `select "$b".* from unnest("$ids"[:${limit}]) as "$i" ("$id") cross join lateral (
@@ -101,39 +114,27 @@ end`;
   }
 }
 
-/** The end of the text of a page. More rows exist if the query found more than the page has. */
-function envelopeEnd(): string {
-  const { limit, offset } = placeholdersOf("list");
-  const next = `case when ${HAS_CURSOR} then concat(',"next":', ${NEXT}) end, `;
-  return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-      case when "$found" > "$count" then 'true' else 'false' end, ${next}'}'`;
-}
+/** The first row of the page. */
+const FIRST = `encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid`;
 
-const FIRST = `split_part(${placeholdersOf("list").known}, ',', 1)`;
-/** Whether the page ends in a cursor. A process before 0.2.0 sends neither word. */
-const HAS_CURSOR = `(${FIRST} = '${PAGE_ENDS.cursor}' or ${FIRST} <> '${PAGE_ENDS.plain}' and rowhouse.had_filters())`;
-
-const AFTER = `encode(substring("$states", ("$count" * ${STATE_BYTES} + 1)::int4, ${ID_BYTES}), 'hex')::uuid`;
-/** A cursor at the first row after the page, as JSON. A statement of its own would cost more than it saves. */
-const NEXT = `case when "$found" > "$count" then concat('"', ${toBase64Url(`concat('["id.asc","', ${AFTER}, '"]')`)}, '"') else 'null' end`;
-
-/** Row states can repeat after a restore or in another database. These values then differ. */
-export const STATE_SEED = [
-  `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
-  `timestamptz_send(pg_postmaster_start_time())`,
-] as const;
+const FOUND_VARIABLES = `"$isShort" bool;
+  "$texts" text[];`;
 
 /**
- * Reads the page and the next row without building text: the states of the rows, their count,
- * and their approximate bytes.
+ * Reads the page and the next row: the states of the rows, their count, their approximate bytes, and the texts of a short page. The
+ * texts are those of rows after the offset, because they are built from the limited rows.
  */
 function renderPageTag(table: ColumnSet, rows: string): string {
   const { limit, offset } = placeholdersOf("list");
-  return `select string_agg("$row"."$state", ''::bytea),
-    count(*), coalesce(sum("$row"."$size"), 0)
-  into "$states", "$found", "$size" from (
-    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
-    from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$row"`;
+  const columns = ["id", "app_id", ...shownColumns(table).map(({ name }) => name)].map(
+    (name) => `"$t".${quoteName(name)}`,
+  );
+  return `select string_agg("$t"."$state", ''::bytea), count(*), coalesce(sum("$t"."$size"), 0),
+    array_agg(case when "$isShort" and "$t"."$size" < ${FOUND_ROW_BYTES} then ${ROW_TEXT} end)
+  into "$states", "$found", "$size", "$texts" from (
+    select ${columns.join(", ")}, ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
+    from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$t"
+  cross join lateral (select ${outputs(table)}) as "$row"`;
 }
 
 /** Reads the same from a query of a walk. */
@@ -174,26 +175,4 @@ function pageOfIds(table: ColumnSet): string {
   return `select "$r".* from unnest("$ids"[:${limit}]) as "$i" ("$id") cross join lateral (
       select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')} offset 0) as "$r"
     order by "$r"."id"`;
-}
-
-/** The tag, and the request: processes of 0.1.0 compare it with theirs. */
-function headOfPage(table: ColumnSet): string {
-  const { app, limit, offset } = placeholdersOf("list");
-  const person = callerOf(table).reads.map(([who]) => `, ${who}, ' '`);
-  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' '${person.join("")})`;
-}
-
-/** The tag changes with every input of the page. */
-function tagOfPage(table: ColumnSet): string {
-  const { limit, offset, bytes } = placeholdersOf("list");
-  const parts = [
-    ...STATE_SEED,
-    `(case when ${HAS_CURSOR} then 'next' else '' end)::bytea`,
-    `${quoteLiteral(hashColumnSet(table))}::bytea`,
-    // The hash has the roles and their rules.
-    ...callerOf(table).reads.map(([who]) => `uuid_send(${who})`),
-    ...[limit, offset, bytes].map((name) => `int4send(${name})`),
-    `coalesce("$states", ''::bytea)`,
-  ];
-  return `left(encode(sha256(${parts.join(" || ")}), 'hex'), ${TAG_LENGTH})`;
 }

@@ -80,9 +80,7 @@ function unite(queries: readonly string[]): string {
 export function renderBuilt(indexes: readonly string[]): string {
   const names = [...new Set(indexes)].filter((name) => name !== "");
   if (names.length === 0) return "";
-  const wanted = names.map((name) => `to_regclass(${quoteLiteral(`data.${quoteName(name)}`)})`);
-  return `(select count(*) = ${names.length} from pg_index as "$x" where "$x"."indisvalid"
-      and "$x"."indexrelid" = any (array[${wanted.join(", ")}]::oid[]))`;
+  return `rowhouse.are_built(array[${names.map(quoteLiteral).join(", ")}])`;
 }
 
 /** A walk of an alternative, as `rowhouse.rule_rows` reads it. */

@@ -14,41 +14,34 @@
 import { FOUND_ROW_BYTES, FOUND_ROWS, quoteLiteral, quoteName, SIGNALS } from "../../../db/mod.ts";
 import { isPerson, SQL } from "../../../kinds/mod.ts";
 import { type Alternative, type Match, ME } from "../../../schema/mod.ts";
-import { MAX_ROWS } from "../../../std/limits.ts";
 import {
-  type FunctionSite,
-  hashColumnSet,
   placeholdersOf,
   queryColumns,
   type ServedSet,
-  TAG_LENGTH,
+  setName,
   type Walk,
   type WalkColumn,
 } from "../../catalog/mod.ts";
-import { declareWho, usingWho } from "./caller_terms.ts";
+import { callerOf, declareWho } from "./caller_terms.ts";
 import { digestFinder, finderOf, hasFinder, toTerms } from "./finder.ts";
 import { beginAs, isRow, outputs, rowSize } from "./function_terms.ts";
-import { ROW_STATE, STATE_SEED } from "./list_body.ts";
+import { pickedRow, referencesOfRow } from "./page_rows.ts";
 import {
-  ENVELOPE,
-  findRelated,
-  PAGE_VARIABLES,
-  pickedRow,
-  readTerms,
-  referencesOfRow,
-  setNext,
-} from "./page_rows.ts";
-import { listRuleWalks, type RuleWalk, renderBuilt, renderMergedIds } from "./seen_walks_terms.ts";
+  listRuleWalks,
+  ROW_STATE,
+  type RuleWalk,
+  renderBuilt,
+  renderMergedIds,
+} from "./seen_walks_terms.ts";
 import { andVisible, isVisible, WHO } from "./view_terms.ts";
 
 const WALK = placeholdersOf("walk");
 
 /** As a query: the tag of the page, followed by the rows unless the caller has that tag. Between them is what identifies the request. */
-export function walkBody(table: ServedSet, site: FunctionSite): string {
+export function walkBody(table: ServedSet): string {
   const { app, proof, index, isDescending, start, stop, nulls, limit, picked, order, cursor } =
     WALK;
-  const { bytes, known } = WALK;
-  const [seed, ...others] = STATE_SEED;
+  const { bytes, known, inline } = WALK;
   const keys = renderKeys(table);
   const rows = `data.${quoteName(table.name)} as "$t"`;
   const isNext = `"$i"."$n" > ${limit}`;
@@ -61,38 +54,27 @@ export function walkBody(table: ServedSet, site: FunctionSite): string {
       : `elsif ${isSeen} then
     "$tids" := ${finderOf(table)}(${asked});
   `;
+  const checked = [index, isDescending, limit, picked, order, cursor, bytes, known];
+  const ended = [
+    ...[app, proof, quoteLiteral(setName(table)), callerOf(table).person],
+    ...[index, isDescending, start, stop, nulls, limit, picked, order, cursor, bytes],
+    ...[known, inline, '"$ids", "$states", "$size", "$refs", "$keys", "$texts"'],
+  ];
   return `-- Finder ${digestFinder(table)}
 declare
   ${declareWho(table)}
-  "$limit" constant int4 := ${limit};
-  "$offset" constant int4 := 0;
-  "$picked" constant int4[] := ${picked};
-  "$columns" constant text[] := ${listColumns(table)};
-  "$cursor" constant text := split_part(${cursor}, E'\\n', 1);
-  "$isWhole" constant bool := cardinality("$picked") = 0 and "$cursor" = ${cursor};
+  "$isWhole" constant bool := cardinality(${picked}) = 0 and strpos(${cursor}, E'\\n') = 0;
   "$isShort" bool;
-  "$states" bytea;
-  "$request" text;
-  "$seed" bytea;
-  "$isBuilt" bool;
-  "$tag" text;
-  "$refs" uuid[];
   "$tids" tid[];
-  ${PAGE_VARIABLES}
+  "$ids" uuid[];
+  "$states" bytea;
+  "$size" int8;
+  "$refs" uuid[];
+  "$keys" text[];
+  "$texts" text[];
 begin
-  ${beginAs(table, "walk", site, [
-    ['"$seed"', seed],
-    ['"$isBuilt"', isIndexBuilt(index)],
-  ])}
-  -- Without a limit, the statements would read all rows.
-  if (${limit} >= 0 and ${limit} <= ${MAX_ROWS} and ${isDescending} is not null and ${bytes} is not null
-    and ${picked} is not null and ${order} is not null and ${cursor} is not null) is not true then
-    raise exception 'no such page' using errcode = '${SIGNALS.planInvalid}';
-  end if;
-  -- Without their index, the statements would sort all rows of the app.
-  if "$isBuilt" is not true then
-    raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
-  end if;
+  ${beginAs(table, "walk")}
+  "$isShort" := rowhouse.begin_walk(${checked.join(", ")});
   ${rejectUnbuilt(table)}
   if ${index} = '' then
     ${
@@ -108,7 +90,7 @@ begin
   if "$tids" is null then
     raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}';
   end if;
-  "$isShort" := ${known} = '' and cardinality("$tids") <= ${FOUND_ROWS + 1};
+  "$isShort" := "$isShort" and cardinality("$tids") <= ${FOUND_ROWS + 1};
   select array_agg("$t"."id"), string_agg("$t"."$state", ''::bytea), coalesce(sum("$t"."$size"), 0),
     array_agg("$t"."$refs"), min("$t"."$keys"), array_agg("$t"."$text")
   into "$ids", "$states", "$size", "$refs", "$keys", "$texts" from (
@@ -116,50 +98,11 @@ begin
       select "$t"."id", ${ROW_STATE} as "$state", ${size} as "$size", ${referencesOfRow(table)} as "$refs",
         case when ${isNext} then ${keys} end as "$keys",
         case when "$isShort" and "$i"."$n" <= ${limit} and ${size} < ${FOUND_ROW_BYTES} then case when "$isWhole" then row_to_json("$o")::text
-          else ${pickedRow(table)} end end as "$text"
+          else ${pickedRow(table, picked)} end end as "$text"
       from ${rows} cross join lateral (select ${outputs(table)}) as "$o"
       where "$t"."ctid" = "$i"."$tid" and "$t"."app_id" = ${app}${andVisible(table)} offset 0) as "$t" order by "$i"."$n") as "$t";
-  "$returned" := least(${limit}, coalesce(cardinality("$ids"), 0));
-  if "$cursor" <> ${cursor} then
-    "$related" := split_part(${cursor}, E'\\n', 2)::jsonb;
-    ${findRelated({ app, proof })}
-  end if;
-  "$request" := ${digest(`convert_to(${requestOf(table)}, 'UTF8')`)};
-  "$tag" := ${digest(
-    [
-      '"$seed"',
-      ...others,
-      `convert_to(concat("$request", array_to_string("$members", ',')), 'UTF8')`,
-      `int4send(${bytes})`,
-      `coalesce("$states", ''::bytea)`,
-    ].join(" || "),
-  )};
-  if "$tag" = any (string_to_array(${known}, ',')) or "$size" > ${WALK.inline} then
-    return "$tag" || "$request";
-  end if;
-  "$count" := "$returned";
-  "$texts" := "$texts"[:"$returned"];
-  "$text" := array_to_string("$texts", ',');
-  if not "$isShort" or array_position("$texts", null) is not null or octet_length("$text") > ${bytes} then
-    select "$b"."page", "$b"."count", "$b"."keys" into "$text", "$count", "$keys" from rowhouse.build_page(${app},
-      ${readTerms(table)}, ${toNames('"$picked"')}, ${toNames(order)}, "$members", "$ids", "$returned", "$size", ${bytes}) as "$b";
-  end if;
-  if cardinality("$ids") > "$count" then
-    ${setNext('"$cursor"')}
-  end if;
-  return concat("$tag", "$request", ${ENVELOPE}, '}');
+  return rowhouse.end_walk(${ended.join(", ")});
 end`;
-}
-
-/** The columns, as the arguments number them. */
-function listColumns(table: ServedSet): string {
-  return `array[${queryColumns(table)
-    .map(({ name }) => quoteLiteral(name))
-    .join(", ")}]::text[]`;
-}
-
-function toNames(numbers: string): string {
-  return `array(select "$columns"["$c"."$n"] from unnest(${numbers}) as "$c" ("$n"))`;
 }
 
 function hasWalkById(table: ServedSet): boolean {
@@ -194,17 +137,6 @@ function renderKeys(table: ServedSet): string {
   });
   return `array(select case ${cases.join(" ") || "when false then ''"} end
       from unnest(${WALK.order}) with ordinality as "$k" ("$v", "$n") order by "$k"."$n")`;
-}
-
-/** Whether the index exists and is complete. The primary key is. */
-function isIndexBuilt(index: string): string {
-  return `case when ${index} = '' then true else (select "$x"."indisvalid" from pg_index as "$x"
-      where "$x"."indexrelid" = to_regclass('data.' || quote_ident(${index}))) end`;
-}
-
-/** Characters of the digest that identifies a request. */
-function digest(bytes: string): string {
-  return `left(encode(sha256(${bytes}), 'hex'), ${TAG_LENGTH})`;
 }
 
 /** The condition that a page along an index has only rows that the caller sees; `undefined`: no page has. */
@@ -262,14 +194,6 @@ function toTexts({ kind }: WalkColumn, match: Match): string[] | undefined {
   if (parts === undefined) return [`${quoteLiteral(text)}::text`];
   if (!parts.isWhole(text)) return undefined;
   return parts.toParts(text, () => "").map((part) => `${quoteLiteral(part)}::text`);
-}
-
-/** The request, which the tag covers. Processes of 0.1.0 also compare its digest. */
-function requestOf(table: ServedSet): string {
-  const { app, index, isDescending, start, stop, nulls, limit, picked, order, cursor } = WALK;
-  const lists = [start, stop, nulls, picked, order].map((list) => `array_to_string(${list}, ' ')`);
-  const parts = [app, quoteLiteral(hashColumnSet(table)), index, `${isDescending}::text`, limit];
-  return `concat_ws(E'\\n', ${[...parts, cursor, ...lists].join(", ")}${usingWho(table)})`;
 }
 
 /** The walks of a rule, if they have only rows that the person reads. */

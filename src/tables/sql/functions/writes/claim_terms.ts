@@ -6,14 +6,9 @@
  */
 
 import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
-import {
-  type ColumnSet,
-  type Endpoint,
-  type FunctionSite,
-  placeholdersOf,
-} from "../../../catalog/mod.ts";
+import { type ColumnSet, type Endpoint, placeholdersOf } from "../../../catalog/mod.ts";
 import { callerOf, declareWho } from "../caller_terms.ts";
-import { beginAs, declareListens, isRow, rowsText } from "../function_terms.ts";
+import { beginAs, isRow, rowsText } from "../function_terms.ts";
 import { isVisible, shownColumns } from "../view_terms.ts";
 
 /** The app and the proof are the first parameters of every function. */
@@ -43,7 +38,6 @@ type Write = {
 export function beginWrite(
   table: ColumnSet,
   endpoint: KeyedEndpoint,
-  site: FunctionSite,
   { response = "null", short, first = "" }: Options,
 ): Write {
   const sent = placeholdersOf(endpoint).claim;
@@ -53,12 +47,8 @@ export function beginWrite(
     ${statements}
   end if;`;
   return {
-    declared: [
-      declareWho(table),
-      isComputed ? `${claim} bytea;` : "",
-      declareListens(endpoint, site),
-    ].join("\n  "),
-    begin: `${beginAs(table, endpoint, site)}
+    declared: [declareWho(table), isComputed ? `${claim} bytea;` : ""].join("\n  "),
+    begin: `${beginAs(table, endpoint)}
   ${isComputed ? `${claim} := ${toClaim(sent)};` : ""}
   ${first}
   ${ifKeyed(`"$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});

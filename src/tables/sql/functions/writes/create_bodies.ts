@@ -1,6 +1,7 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 
 import { quoteLiteral, quoteName } from "../../../../db/mod.ts";
+import { SQL } from "../../../../kinds/mod.ts";
 import {
   type ColumnSet,
   calledName,
@@ -9,20 +10,18 @@ import {
   setName,
   UPDATES,
 } from "../../../catalog/mod.ts";
-import { sqlType } from "../../../plan/step.ts";
 import { callerOf } from "../caller_terms.ts";
 import {
   initial,
   isRow,
   outputs,
-  outputVariable,
   ROW_TEXT,
   returnText,
   rowsText,
+  type SetColumn,
   target,
-  variable,
 } from "../function_terms.ts";
-import { andVisible, isOwner, rightsOn, shownColumns, WHO } from "../view_terms.ts";
+import { andVisible, rightsOn, shownColumns } from "../view_terms.ts";
 import { beginWrite, shortRows } from "./claim_terms.ts";
 import {
   declareField,
@@ -32,49 +31,47 @@ import {
   rejectNewRows,
   shownOfNew,
 } from "./new_row_terms.ts";
-import { type CreatedRows, writesAt } from "./node_writes.ts";
+import { type CreatedRows, declareUsed, valuesAt, writesAt } from "./node_writes.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, body, bytes } = placeholdersOf("create");
-  const values = [app, id, ...table.columns.map((_, index) => variable(index))];
-  const owners = table.columns.map((column) => isOwner(table, column));
-  const declared = table.columns.map((column, index) => {
-    const value = owners[index] ? "" : ` := ${initial(table, column)}`;
-    return `${variable(index)} ${sqlType(table, column)}${value};`;
-  });
-  const filled = owners.flatMap((isOwner, index) =>
-    isOwner ? [`${variable(index)} := ${WHO};`] : [],
-  );
+  const toInitial = (column: SetColumn) => initial(table, column);
+  const toNew = valuesAt(site, table, toInitial);
   const text = newText(table, id);
   // Otherwise what a person reads of the row is known after the insert.
   const isKnown = text === ROW_TEXT;
-  const write = beginWrite(table, "create", site, {
-    ...(isKnown ? { response: rowOfVariables(table, { app, id }) } : {}),
+  const write = beginWrite(table, "create", {
+    ...(isKnown ? { response: rowOfNew(table, { app, id }, toNew) } : {}),
     short: callerOf(table).toShort(id),
-    first: filled.join("\n  "),
   });
-  return `declare
-  "$body" jsonb := ${body}::jsonb;
-  ${declared.join("\n  ")}
-  ${write.declared}
-  "$row" record;
-  "$text" text;
-begin
+  const statements = `begin
   ${write.begin}
   ${rejectNew(table, id)}
   insert into ${target(table)}
-  values (${values.join(", ")})
+  values (${[app, id, ...table.columns.map(toNew)].join(", ")})
   returning ${outputs(table)} into "$row";
   "$text" := ${text};
   ${isKnown ? "" : write.complete}
   ${returnText(id, bytes)}
 end`;
+  return `declare
+  "$body" jsonb := ${body}::jsonb;
+  ${declareUsed(table, statements, toInitial)}
+  ${write.declared}
+  "$row" record;
+  "$text" text;
+${statements}`;
 }
 
 /** The row's text before its insert, equal to the later `returning`. It is recorded with an idempotency key. */
-function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
+function rowOfNew(
+  table: ColumnSet,
+  { app, id }: { app: string; id: string },
+  toNew: (column: SetColumn) => string,
+): string {
   const own = shownColumns(table).map((column) => {
-    return `${outputVariable(column, table.columns.indexOf(column))} as ${quoteName(column.name)}`;
+    const value = `(${toNew(column)})${SQL[column.kind].isSentAsText ? "::text" : ""}`;
+    return `${value} as ${quoteName(column.name)}`;
   });
   const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
   return `(select row_to_json("$new")::text from (select ${columns}) as "$new")`;
@@ -88,7 +85,7 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   const set = quoteLiteral(setName(table));
   const updated = [app, proof, set, ids, `("$all" -> '${UPDATES}')::text`, bytes, sent];
   const updateMany = `${calledName(table, "update_many")}(${updated.join(", ")})`;
-  const write = beginWrite(table, "create_many", site, {
+  const write = beginWrite(table, "create_many", {
     short: shortRows(table, ids),
     first: `-- From a process of 0.1.
   if jsonb_typeof("$all") = 'object' then

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { SHORT_WAIT } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
@@ -12,11 +13,14 @@ import {
   REJECTED,
 } from "../../../catalog/mod.ts";
 import { callerOf, declareWho } from "../caller_terms.ts";
-import { beginAs, declareListens, isTooLarge } from "../function_terms.ts";
+import { beginAs, isTooLarge } from "../function_terms.ts";
 import { replayOf } from "./claim_terms.ts";
 import { insertNew } from "./create_bodies.ts";
 import { declareField } from "./new_row_terms.ts";
 import { READ_ERROR, writesAt } from "./node_writes.ts";
+
+/** A row that waits for a lock must not delay its group. After the timeout, the process sends each row individually. */
+const BRIEFLY = `perform set_config('lock_timeout', '${SHORT_WAIT}', true);`;
 
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
 const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
@@ -47,9 +51,9 @@ export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   ${writesAt(site).raised}
   ${declareWho(table)}
   ${declareField(table)}
-  ${declareListens("create_group", site)}
 begin
-  ${beginAs(table, "create_group", site)}
+  ${beginAs(table, "create_group")}
+  ${BRIEFLY}
   begin
     ${insert}
     if ${claims} is not null and exists (

@@ -1,21 +1,19 @@
 /**
  * What writes do otherwise on the nodes of a cluster: the only difference of their bodies. A node inserts no rows of a query in a
- * larger statement, computes nothing in the condition of a write, and forwards only the message of an error, which names the
+ * larger statement, computes nothing in a write, and forwards only the message of an error, which names the
  * constraint.
  *
  * @module
  */
 
-import { quoteName } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   isOneServer,
-  NO_MATCH,
   placeholdersOf,
 } from "../../../catalog/mod.ts";
 import { sqlType } from "../../../plan/step.ts";
-import { initial, isRow, outputs, ROW_TEXT, tagOf, target, variable } from "../function_terms.ts";
+import { initial, outputs, ROW_TEXT, type SetColumn, target, variable } from "../function_terms.ts";
 
 /** How a batch creates the rows of `"$all"`: the variables, and statements that append the texts of the rows to `"$rows"`. */
 export type CreatedRows = { readonly declared: string; readonly create: string };
@@ -25,8 +23,8 @@ type Writes = {
   readonly raised: string;
   /** Raises the error of a row of a batch, with its position in the request. */
   readonly raiseAgain: (position: string) => string;
-  /** Whether a write compares the tag of its row. Otherwise the row is locked and compared first. */
-  readonly compareFirst: ((table: ColumnSet, endpoint: "update" | "delete") => string) | undefined;
+  /** Whether a statement can compute the values that it writes. Otherwise variables have them. */
+  readonly canCompute: boolean;
   /** Creates the rows of a batch by a statement for each; `undefined`: one statement creates all. */
   readonly createEach: ((table: ColumnSet) => CreatedRows) | undefined;
 };
@@ -43,7 +41,7 @@ const ONE_SERVER: Writes = {
   raiseAgain: (position) => `${READ_ERROR}
       raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
         column = "$column", table = "$table", hint = (${position} - 1)::text;`,
-  ...{ compareFirst: undefined, createEach: undefined },
+  ...{ canCompute: true, createEach: undefined },
 };
 
 const NODES: Writes = {
@@ -53,41 +51,43 @@ const NODES: Writes = {
     position,
   ) => `get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
     raise exception '%', "$message" using errcode = "$state", hint = (${position} - 1)::text;`,
-  compareFirst: rejectUnmatched,
-  createEach,
+  ...{ canCompute: false, createEach },
 };
 
 export function writesAt(site: FunctionSite): Writes {
   return isOneServer(site) ? ONE_SERVER : NODES;
 }
 
-/** Rejects a write of a row without a requested tag, in a separate statement. Locks the row, so that it does not change before the write. */
-function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
-  const { app, id, match, ...others } = placeholdersOf(endpoint);
-  const forget =
-    "claim" in others
-      ? `
-      if ${others.claim} is not null then
-        perform rowhouse.forget_key(${app}, ${others.claim});
-      end if;`
-      : "";
-  return `if ${match} is not null then
-    select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for update;
-    if found and ${tagOf(ROW_TEXT)} <> all (string_to_array(${match}, ',')) then${forget}
-      return '${NO_MATCH}';
-    end if;
-  end if;`;
+/** How statements have the values that they write, from their expressions. */
+export function valuesAt(
+  site: FunctionSite,
+  table: ColumnSet,
+  toValue: (column: SetColumn) => string,
+): (column: SetColumn) => string {
+  return writesAt(site).canCompute ? toValue : (column) => variable(table, column);
+}
+
+/** The variables that statements use, with the values of the columns. */
+export function declareUsed(
+  table: ColumnSet,
+  statements: string,
+  toValue: (column: SetColumn) => string,
+): string {
+  return table.columns
+    .filter((column) => statements.includes(variable(table, column)))
+    .map((column) => `${variable(table, column)} ${sqlType(table, column)} := ${toValue(column)};`)
+    .join("\n  ");
 }
 
 function createEach(table: ColumnSet): CreatedRows {
   const { app, ids } = placeholdersOf("create_many");
   const declared = table.columns.map(
-    (column, index) => `${variable(index)} ${sqlType(table, column)};`,
+    (column) => `${variable(table, column)} ${sqlType(table, column)};`,
   );
   const read = table.columns.map(
-    (column, index) => `${variable(index)} := ${initial(table, column)};`,
+    (column) => `${variable(table, column)} := ${initial(table, column)};`,
   );
-  const values = [app, '"$id"', ...table.columns.map((_, index) => variable(index))];
+  const values = [app, '"$id"', ...table.columns.map((column) => variable(table, column))];
   return {
     declared: ['"$body" jsonb;', '"$id" uuid;', ...declared, '"$row" record;'].join("\n  "),
     create: `begin

@@ -2,19 +2,22 @@
 
 import { quoteName } from "../../../../db/mod.ts";
 import type { ColumnSet } from "../../../catalog/mod.ts";
-import { isGiven, type SetColumn, variable } from "../function_terms.ts";
+import { isGiven, type SetColumn } from "../function_terms.ts";
+
+/** The sent value of a column, as an expression. */
+type ToSent = (column: SetColumn) => string;
 
 /** The columns of an update; `isChanged`: whether those that change with the others do. */
-export function assignments(table: ColumnSet, isChanged: string): string[] {
-  return table.columns.map((column, index) => {
+export function assignments(table: ColumnSet, toSent: ToSent, isChanged: string): string[] {
+  return table.columns.map((column) => {
     const time = isUpdated(column) ? ` when ${isChanged} then "$now"` : "";
-    return `${quoteName(column.name)} = ${nextValue(column, index, time)}`;
+    return `${quoteName(column.name)} = ${nextValue(column, toSent, time)}`;
   });
 }
 
 /** A column's value after the update; `otherwise` are further branches for a column that the body omits. */
-function nextValue(column: SetColumn, index: number, otherwise = ""): string {
-  return `case when ${isGiven(column)} then ${variable(index)}${otherwise} else "$t".${quoteName(column.name)} end`;
+function nextValue(column: SetColumn, toSent: ToSent, otherwise = ""): string {
+  return `case when ${isGiven(column)} then ${toSent(column)}${otherwise} else "$t".${quoteName(column.name)} end`;
 }
 
 export function setsTime({ columns }: ColumnSet): boolean {
@@ -26,8 +29,8 @@ function isUpdated({ onUpdate }: SetColumn): boolean {
 }
 
 /** Whether the body changes a value of the row. Compares the bytes of the values: 1.5 and 1.50 are different texts, and a null equals a null. */
-export function isChanged(table: ColumnSet): string {
+export function isChanged(table: ColumnSet, toSent: ToSent): string {
   const before = table.columns.map(({ name }) => `"$t".${quoteName(name)}`);
-  const after = table.columns.map((column, index) => nextValue(column, index));
+  const after = table.columns.map((column) => nextValue(column, toSent));
   return `record_image_ne(row(${before.join(", ")}), row(${after.join(", ")}))`;
 }

@@ -14,13 +14,13 @@ import type { ColumnSet } from "../../../catalog/mod.ts";
 import { isGiven, type SetColumn, variable } from "../function_terms.ts";
 import { checkedReferences, closedColumns, isOwner, type Place, WHO } from "../view_terms.ts";
 
-/** The values of the body's variables. */
+/** The values that a write is sent, in variables. A new row's owner is the person who calls. */
 export function onVariables(table: ColumnSet, id: string): Place {
-  return {
-    who: WHO,
-    valueOf: (name) =>
-      name === "id" ? id : variable(table.columns.findIndex((column) => column.name === name)),
+  const toValue = (name: string) => {
+    const column = findColumn(table, name);
+    return isOwner(table, column) ? WHO : variable(table, column);
   };
+  return { who: WHO, valueOf: (name) => (name === "id" ? id : toValue(name)) };
 }
 
 /** Whether a body names the column, or another person as a new row's owner. */
