@@ -148,8 +148,6 @@ export const FUNCTIONS = {
   poll_changes: { retry: "safe", parameters: { since: "text", apps: "uuid[]", presented_proofs: "bytea[]" }, returns: { state: "text", changed: "jsonb", ended: "int4[]" }, isSet: true },
   prove_api_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", scope: "text" }, returns: "int8" },
   prove_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", scope: "text" }, returns: "int8" },
-  prove_read: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", wanted_table: "text" }, returns: "bool" },
-  prove_write: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", wanted_table: "text" }, returns: "bool" },
   put_forgotten_link: { parameters: { mail_id: "int8", sent_to: "text", presented_proof: "bytea", new_id: "text", proof: "bytea", new_secret_id: "text", ends_at: "timestamptz" }, returns: "bool" },
   put_own_recovery_codes: { caller: "visitor", parameters: { expected: "uuid", code_digests: "text", new_secret_id: "text", replaced: "text" }, returns: "text" },
   put_own_totp: { caller: "visitor", parameters: { expected: "uuid", new_sealed: "bytea", new_digest: "bytea", new_secret_id: "text", step: "int8", code_digests: "text", replaced: "text" }, returns: "text" },
