@@ -19,8 +19,6 @@ type Caller = {
   readonly prove: (scope: "read" | "write", table: string) => string;
   /** The person, as an expression; of an API key, `null`. */
   readonly person: string;
-  /** The caller's parameters of a statement, after others. */
-  readonly using: string;
   /** The part of a row that every caller who wrote it may read. */
   readonly toShort: (id: string) => string;
   /** A claim of an idempotency key: another person's key is another key. */
@@ -32,7 +30,7 @@ type Caller = {
 };
 
 const APP_CALLER: Caller = {
-  ...{ declared: "", person: "null", using: "", claim: undefined },
+  ...{ declared: "", person: "null", claim: undefined },
   prove: (scope, table) =>
     `if not rowhouse.prove_${scope}(${[APP, PROOF, quoteLiteral(table)].join(", ")})`,
   toShort: (id) => `concat('{"id":"', ${id}, '"}')`,
@@ -51,7 +49,6 @@ function toPerson({ app, roles }: View): Caller {
     ${WHO} := rowhouse.prove_person_${scope}(${[APP, PROOF, quoteLiteral(table), list].join(", ")});
   end if;
   if ${WHO} is null`,
-    using: `, ${WHO}`,
     toShort: (id) => `concat('{"id":"', ${id}, '","app_id":"', ${APP}, '"}')`,
     toClaim: (sent) => `rowhouse.claim_of(${WHO}, ${sent})`,
     claim: '"$claim"',
@@ -67,9 +64,4 @@ export function callerOf({ view }: ColumnSet): Caller {
 /** The declarations of the caller's variables. */
 export function declareWho(table: ColumnSet): string {
   return callerOf(table).declared;
-}
-
-/** The parameters of a statement after those of an API key, with a comma. */
-export function usingWho(table: ColumnSet): string {
-  return callerOf(table).using;
 }
