@@ -106,9 +106,13 @@ function readAsset(file: string, type: string): Asset {
   return { path: `/assets/${name}.${digest}.${ending}`, type, read: () => text };
 }
 
-/** Only their authors read the comments and the indentation of stylesheets. */
+/** Only their authors read the comments and the white space of stylesheets. */
 function withoutComments(css: string): string {
-  return css.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s*\n\s*/g, "\n");
+  return css
+    .replaceAll(/\/\*.*?\*\//gs, "")
+    .replaceAll(/\s*\n\s*/g, "\n")
+    .replaceAll(/^([a-z-]+): /gm, "$1:")
+    .replaceAll(/ (\{)\n|;\n(\})|([;{},])\n/g, "$1$2$3");
 }
 
 function toRoute({ path, type, read }: Asset): Route<unknown> {

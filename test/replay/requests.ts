@@ -51,7 +51,8 @@ const ROUTES = [...routes, ...referenceRoutes, ...pages];
 /** Pages that show what another request has just changed, or send to a provider. */
 const ELSEWHERE = /^\/oidc\/|\/assets\/|^\/docs\/search$/;
 
-export function makeRequests(subjects: Subjects): Request[] {
+export function makeRequests(made: Subjects): Request[] {
+  const subjects = { act: NO_ROW, ...made };
   return [
     ...makeMatrix(subjects),
     ...makeMethods(subjects),
