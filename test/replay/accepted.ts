@@ -74,6 +74,10 @@ export const ACCEPTED: readonly Accepted[] = [
       ),
   },
   {
+    why: "The Console has a line for each import of a file, with its rows.",
+    explains: onPages(/^\/console\/apps\/wiki\/(data|tables)\/pages\/import(s|$)/),
+  },
+  {
     why: "The palette finds *Sign out*",
     explains: (difference) =>
       onPages(/^\/console\/find(\?|$)/)(difference) && adds(">Sign out</bdi>")(difference),

@@ -98,6 +98,7 @@ async function findSubjects({ stage, serving }: Side): Promise<Subjects> {
     ...{ app: "wiki", table: "pages", key, person: user.id, session: sessions[0]?.id ?? "" },
     ...{ seq: "1", row: rows[0]?.id ?? "", id: rows[0]?.id ?? "", provider: "none" },
     request: "0190163d-8694-739b-aea5-966c26f8ad91",
+    act: "0190163d-8694-739b-aea5-966c26f8ad92",
   };
 }
 
