@@ -326,9 +326,16 @@ test("the last page, a row by its id, the total and the column heads are directl
     expect((foot?.y ?? 0) + (foot?.height ?? 0)).toBeLessThanOrEqual(
       page.viewportSize()?.height ?? 0,
     );
+    await page.setViewportSize({ width: 900, height: 800 });
+    // One line of controls of one height.
+    expect((await page.locator(".pager").boundingBox())?.height).toBeLessThan(50);
     await page.getByRole("link", { name: "Last", exact: true }).click();
     await said(page, "Rows 51 to 60 of 60");
     expect(await place(page)).toEqual([0, 0]);
+    expect((await page.locator(".pager").boundingBox())?.height).toBeLessThan(50);
+    await page.locator(".pager select").selectOption("25");
+    await page.locator("[data-range]", { hasText: "Rows 51 to 60 of 60" }).waitFor();
+    await page.waitForURL("**limit=25");
     const [, second] = await pages.listRows();
     await page.locator(".pager [name=from]").fill(second?.id ?? "");
     await keys(page, "Enter");

@@ -79,6 +79,7 @@ test("the forms have no accessibility issue, and are in the palette", async () =
     await page.getByRole("button", { name: "Write mod.ts" }).waitFor();
     await expectSound(page, "shown");
     await page.goto(`${url}/todos`);
+    await page.getByRole("link", { name: "Structure" }).click();
     await page.getByRole("link", { name: "New column" }).click();
     await page.getByRole("heading", { name: "New column of todos" }).waitFor();
   };

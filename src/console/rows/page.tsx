@@ -23,7 +23,7 @@ import {
 import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";
-import { toAppPath, toNewColumnPath, toTablePath } from "../paths.ts";
+import { toAppPath, toTablePath } from "../paths.ts";
 import { toHistoryPath } from "./history_read.ts";
 import { listRows, readPosition, tagOf } from "./list.ts";
 import { findTable, readLabels } from "./related.ts";
@@ -39,7 +39,6 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
     actions: [
       renderLink("Structure", `${toTablePath(table.table)}?app=${encodeURIComponent(table.slug)}`),
       visit.deps.previews.includes("history") && renderLink("History", toHistoryPath(table.path)),
-      renderLink("New column", toNewColumnPath(table.slug, table.table)),
     ],
     body: [renderDone(table, query), await renderRows(visit, table)],
     script: "rows_page",

@@ -27,7 +27,14 @@ import {
   renderTable,
   renderText,
 } from "../parts.tsx";
-import { renderDone, TABLES, toAppPath, toRowsPath, toTablePath } from "../paths.ts";
+import {
+  renderDone,
+  TABLES,
+  toAppPath,
+  toNewColumnPath,
+  toRowsPath,
+  toTablePath,
+} from "../paths.ts";
 import {
   ESTIMATES,
   readTable,
@@ -51,6 +58,7 @@ export async function handleTable(visit: Visit): Promise<Response> {
     crumbs: [{ name: "Tables", path: TABLES }],
     actions: [
       app !== undefined && renderLink("Rows", toRowsPath(app, table.name)),
+      app !== undefined && renderLink("New column", toNewColumnPath(app, table.name)),
       table.apps > 0 && renderLink("Transfer ownership", `${path}/transfer`),
       table.apps === 0 && renderLink("Drop", `${path}/drop`, "danger"),
     ],

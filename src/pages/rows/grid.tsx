@@ -179,7 +179,7 @@ function renderPager(
       )}
       <form method="get" action={path}>
         <label>
-          Row or id{" "}
+          <span>Row or id</span>{" "}
           <input
             type="text"
             name="from"
@@ -191,7 +191,7 @@ function renderPager(
           />
         </label>
         <label>
-          Show{" "}
+          <span>Show</span>{" "}
           <select name="limit">
             {LIMITS.map((choice) => (
               <option selected={choice === limit}>{choice}</option>

@@ -117,6 +117,11 @@ function startTable(): void {
       selectCell(target);
   });
   document.addEventListener("click", onClick);
+  document.addEventListener("change", ({ target }) => {
+    // Narrow pages hide the button of the form.
+    if (target instanceof HTMLSelectElement && target.matches(".pager select"))
+      target.form?.requestSubmit();
+  });
   document.addEventListener("dblclick", ({ target }) => {
     const cell = findCellOf(target);
     if (cell !== null) void editInCell(cell);
