@@ -135,7 +135,7 @@ export const FUNCTIONS = `${defineInBlock(
   ${defineInBlock(
     "delete_proof(app uuid, proof_digest bytea)",
     "delete from rowhouse.proofs where app_id = %1$L and digest = %2$L;",
-    "app, one",
+    "app, proof_digest",
   )}
   ${defineInBlock(
     "delete_stored(app uuid)",
