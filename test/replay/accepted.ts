@@ -96,6 +96,22 @@ export const ACCEPTED: readonly Accepted[] = [
     explains: ({ request }) => request.path === "/console/*",
   },
   {
+    why: "The form that grants roles on several apps takes a role for each app.",
+    explains: ({ request }) =>
+      /^\/console\/(people\/[^/]+\/new-role|new-person|apps\/wiki\/(add-person|people\/[^/]+))$/.test(
+        request.path,
+      ),
+  },
+  {
+    why: "The Console has a line for each import of a file, with its rows.",
+    explains: ({ request }) =>
+      /\/pages\/imports(\/|$)|^\/console\/activity\.csv$/.test(request.path),
+  },
+  {
+    why: "The Console's forms **New table** and **New column** write the text for the schema file to copy.",
+    explains: ({ request }) => /\/new-(table|column)$/.test(request.path),
+  },
+  {
     why: "the pages of actions isolate every value",
     explains: onPages(
       /^\/console\/(tables\/pages\/transfer|people\/[^/]+\/console-role|apps\/\w+\/people\/[^/]+\/revoke)$/,
