@@ -51,8 +51,7 @@ const ROUTES = [...routes, ...referenceRoutes, ...pages];
 /** Pages that show what another request has just changed, or send to a provider. */
 const ELSEWHERE = /^\/oidc\/|\/assets\/|^\/docs\/search$/;
 
-export function makeRequests(made: Subjects): Request[] {
-  const subjects = { act: NO_ROW, ...made };
+export function makeRequests(subjects: Subjects): Request[] {
   return [
     ...makeMatrix(subjects),
     ...makeMethods(subjects),
