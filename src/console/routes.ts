@@ -41,7 +41,7 @@ import { handleCsv, handleJsonFile } from "./rows/export.ts";
 import { handleRowHistory, handleTableHistory } from "./rows/history.tsx";
 import { handleRestore, handleRestoreForm } from "./rows/history_restore.tsx";
 import { handleImport } from "./rows/import.tsx";
-import { handleImportPage, handleUndo } from "./rows/imports.tsx";
+import { handleImportPage, handleUndo } from "./rows/import_page.tsx";
 import { handleNewRow, handleNewRowForm } from "./rows/new.ts";
 import { handleRows } from "./rows/page.tsx";
 import { makeRowsPage } from "./rows/table.tsx";

@@ -20,7 +20,7 @@ import { MAX_PAGE_BYTES } from "../../std/limits.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { type ConsolePageDeps, enter, type Visit } from "../enter.tsx";
 import { callRowsEndpoint, requestRows } from "./call.ts";
-import { findSameFile, recordImport } from "./imports.tsx";
+import { findSameFile, recordImport } from "./import_record.ts";
 import { type RowsTable, readRowsTable } from "./table.tsx";
 
 const TABLE = `${CONSOLE_PATH}/apps/:app/data/:table`;
