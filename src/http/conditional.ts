@@ -114,7 +114,7 @@ export function respondNotModified(
   return respondEmpty({ status: 304, headers: { ...headers, etag: tagHeader(tag, known) } });
 }
 
-export function toEncodingHeader(encoding: EncodedBody["encoding"]): Record<string, string> {
+export function toEncodingHeader(encoding: string | undefined): Record<string, string> {
   return encoding === undefined ? {} : { "content-encoding": encoding };
 }
 

@@ -65,14 +65,22 @@ const MAX_HERE_BYTES = 262_144;
 /** The lowest level: 10% larger than at the default level, in a third of the time. */
 const LEVEL = { level: 1 } as const;
 
-/** The best encoding that an `Accept-Encoding` header accepts; `undefined` without one. */
-export function readEncoding(header: string | null): Encoding | undefined {
+/** The best of the offered encodings that an `Accept-Encoding` header accepts; `undefined` without one. */
+export function readEncoding(header: string | null): Encoding | undefined;
+export function readEncoding<Offered extends string>(
+  header: string | null,
+  offered: readonly Offered[],
+): Offered | undefined;
+export function readEncoding(
+  header: string | null,
+  offered: readonly string[] = ENCODINGS,
+): string | undefined {
   if (header === null) return undefined;
   const weights = new Map(readWeights(header));
   const weightOf = (name: string) => weights.get(name) ?? weights.get("*") ?? 0;
-  return ENCODINGS.filter((name) => weightOf(name) > 0).toSorted(
-    (a, b) => weightOf(b) - weightOf(a),
-  )[0];
+  return offered
+    .filter((name) => weightOf(name) > 0)
+    .toSorted((a, b) => weightOf(b) - weightOf(a))[0];
 }
 
 /** The compressed body, unless it is too small to gain from compression. */
