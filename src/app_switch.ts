@@ -53,7 +53,6 @@ export const APP_SWITCHES = {
     off: "the keys of its pages end immediately: only API keys and the Console can read and write rows.",
     isChange: true,
     preview: "browser",
-    notOnCluster: "a Citus cluster has no rules for people",
     archived: "reported",
   },
   history: {

@@ -13,7 +13,6 @@ type Lacks = {
   readonly eventStreams: string;
   readonly changes: string;
   readonly setNull: Rejection;
-  readonly rules: Rejection;
 };
 
 export type LargeTableOptions = {

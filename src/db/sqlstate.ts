@@ -213,12 +213,7 @@ function readNames(kind: Violation["kind"], error: unknown): ShardNames {
   const table = readField(error, "table_name");
   const column = readField(error, "column_name");
   const message = readField(error, "message");
-  if (
-    kind === "value" ||
-    kind === "rule" ||
-    message === undefined ||
-    (constraint ?? column) !== undefined
-  )
+  if (kind === "value" || message === undefined || (constraint ?? column) !== undefined)
     return { constraint, table, column };
   return readShardNames(kind, message);
 }

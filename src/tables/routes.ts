@@ -66,6 +66,7 @@ const OPERATIONS = {
       "invalid_json",
       "invalid_schema",
       "incompatible_schema",
+      "not_implemented",
       "edited_migration",
       "diverged_history",
       "push_busy",

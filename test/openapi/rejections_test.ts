@@ -201,7 +201,11 @@ function declared(endpoint: string): string[] {
     (status) =>
       codesOf(document, { path, method: method.toLowerCase(), status: Number(status) }) ?? [],
   );
-  return [...new Set(codes.map(String))].filter((code) => !ELSEWHERE.has(code)).toSorted();
+  // A change that a cluster lacks (test/citus/routes_citus.ts).
+  const isOnCluster = (code: string) => code === "not_implemented" && route === "/v1/data/schema";
+  return [...new Set(codes.map(String))]
+    .filter((code) => !ELSEWHERE.has(code) && !isOnCluster(code))
+    .toSorted();
 }
 
 const endpoints = routes

@@ -16,17 +16,13 @@ export const CITUS: Dialect = {
   hasNodes: true,
   lacks: {
     eventStreams:
-      "Event streams are not supported on a Citus cluster: its nodes have no common order",
+      "Event streams are not supported on a Citus cluster: its nodes have no common order (docs/scaling.md)",
     changes:
-      "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one",
+      "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one (docs/scaling.md)",
     // citusdata/citus#7132: the reference contains the column that distributes the rows.
     setNull: {
       message: "The schema declares onDelete set null, which a Citus cluster does not support",
       remedy: 'leave out onDelete, or use onDelete: "cascade"',
-    },
-    rules: {
-      message: "The schema declares rules for people, which a Citus cluster does not support",
-      remedy: "remove the rules: the app's own server then reads and writes rows with an API key",
     },
   },
   service: {

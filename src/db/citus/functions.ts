@@ -85,7 +85,8 @@ $$;
 create or replace function rowhouse.name_violation(state text, broken text, source text, field text)
 returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case state when '23502' then format('"%s" "%s"', field, source)
-    when '23503' then format('"%s" "%s"', source, broken) else format('"%s"', broken) end
+    when '23503' then format('"%s" "%s"', coalesce(nullif(source, ''), 'row'), broken)
+    when '23R01' then format(': "%s"', field) else format('"%s"', broken) end
 $$;
 ${[...ON_SHARDS_NAMES, "find_node_issues"].map((name) => `alter function rowhouse.${name} owner to rowhouse_owner;`).join("\n")}
 grant execute on function ${ON_SHARDS_NAMES.map((name) => `rowhouse.${name}`).join(", ")} to rowhouse_tenant;`;

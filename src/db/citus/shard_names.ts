@@ -76,6 +76,7 @@ const PATTERNS = {
   unique: /"(?<constraint>[^"]+)"/,
   reference: /"(?<table>[^"]+)"[^"]*"(?<constraint>[^"]+)"/,
   required: /"(?<column>[^"]+)"[^"]*"(?<table>[^"]+)"/,
+  rule: /: "(?<column>[^"]+)"/,
 } as const;
 
 /** The names from the definition; Citus can have shortened a long name. */

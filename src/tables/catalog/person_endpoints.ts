@@ -2,7 +2,13 @@
 
 import type { TableDefinition } from "../../schema/mod.ts";
 import { type ColumnSet, toColumnSet } from "./catalog.ts";
-import { type Endpoint, type FunctionSite, functionsAt, type SetFunction } from "./functions.ts";
+import {
+  type Endpoint,
+  type FunctionSite,
+  functionsAt,
+  isOneServer,
+  type SetFunction,
+} from "./functions.ts";
 import { type View, viewsOf } from "./views.ts";
 
 const reads = ({ read }: View) => read !== undefined;
@@ -32,7 +38,11 @@ const PERSON_ENDPOINTS: Readonly<Record<Endpoint, (view: View) => boolean>> = {
 };
 
 export function functionsOfView(view: View, site: FunctionSite): SetFunction[] {
-  return functionsAt(site).filter((name) => name === "terms" || allowsEndpoint(view, name));
+  return functionsAt(site).filter((name) => {
+    // Nodes find the pages of a person by the function of all tables.
+    if (name === "list" && !isOneServer(site)) return false;
+    return name === "terms" || allowsEndpoint(view, name);
+  });
 }
 
 export function functionsOfSet({ view }: ColumnSet, site: FunctionSite): readonly SetFunction[] {

@@ -123,7 +123,7 @@ export function planPush(
     ]),
     conflicts: [
       ...plans.flatMap((plan) => plan.conflicts),
-      ...findUnserved(definition, state, rejectsRules),
+      ...findUnserved(definition, rejectsRules),
       ...findTooManyTables(appId, definition, state),
       ...findTooManyReferences(appId, definition, state),
       ...plans.flatMap((plan) => plan.steps).flatMap((step) => findUnsupported(step, state)),
@@ -136,14 +136,13 @@ export function planPush(
 }
 
 /** Rules that this process does not serve would look like protection. */
-function findUnserved({ tables }: Definition, state: PushState, rejects: boolean): Conflict[] {
-  const { lacks } = dialectOf(state);
-  if (lacks === undefined && !rejects) return [];
+function findUnserved({ tables }: Definition, rejects: boolean): Conflict[] {
+  if (!rejects) return [];
   // The cause and the remedy are the same for every table.
   return tables
     .filter(({ rules }) => rules !== undefined)
     .slice(0, 1)
-    .map(({ name }) => ({ table: name, ...(lacks?.rules ?? RULES.previewOff) }));
+    .map(({ name }) => ({ table: name, ...RULES.previewOff }));
 }
 
 function findUnsupported(step: Step, state: PushState): Conflict[] {

@@ -111,7 +111,7 @@ export function planChange(
     throw rejectChange(change, REASONS.noTable(change));
   }
   const { lacks } = dialectOf(state);
-  if (lacks !== undefined) throw rejectChange(change, lacks.changes);
+  if (lacks !== undefined) throw rejectChange(change, lacks.changes, "not_implemented");
   checkChange(found, change, state);
   const recorded = changeRecorded(found.definition, change);
   const isRetyped = change.kind === "retype_column" && recorded !== undefined;
@@ -304,6 +304,10 @@ function findForeignUse({ uses, ownerAppId }: TableState, change: ColumnChange) 
   return isUsed ? REASONS.columnUsed(change) : undefined;
 }
 
-export function rejectChange(change: Change, reason: string): Problem {
-  return new Problem("incompatible_schema", { message: REJECTIONS.change(change, reason) });
+export function rejectChange(
+  change: Change,
+  reason: string,
+  code: "incompatible_schema" | "not_implemented" = "incompatible_schema",
+): Problem {
+  return new Problem(code, { message: REJECTIONS.change(change, reason) });
 }

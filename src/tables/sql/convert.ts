@@ -250,12 +250,7 @@ function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
     // Functions are created again, whatever their state.
     ({ thing }) => !thing.startsWith("function "),
   );
-  const ruled = [...listViewSets(recorded.uses ?? []).keys()].sort();
   return [
-    ...ruled.map(
-      (table) =>
-        `Citus does not support the rules of table ${table}: push the schemas without rules first; people then cannot use the table`,
-    ),
     ...drift.map(
       ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,
     ),

@@ -14,7 +14,7 @@ $$;
 create function rowhouse.reject_rule(field text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'a rule does not allow this' using errcode = '23R01',
+  raise exception 'a rule does not allow this: "%"', coalesce(field, '') using errcode = '23R01',
     column = coalesce(field, '');
 end
 $$;
@@ -23,7 +23,7 @@ $$;
 create function rowhouse.reject_rule_at(field text, nth integer) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'a rule does not allow this' using errcode = '23R01',
+  raise exception 'a rule does not allow this: "%"', coalesce(field, '') using errcode = '23R01',
     column = coalesce(field, ''), hint = nth::text;
 end
 $$;
@@ -33,7 +33,7 @@ $$;
 create function rowhouse.reject_reference(name text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'no such row' using errcode = '23503', constraint = name;
+  raise exception 'no such row: "row" "%"', name using errcode = '23503', constraint = name;
 end
 $$;
 

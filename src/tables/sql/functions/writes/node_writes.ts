@@ -6,14 +6,17 @@
  * @module
  */
 
+import { quoteLiteral } from "../../../../db/mod.ts";
 import {
   type ColumnSet,
   type FunctionSite,
   isOneServer,
   placeholdersOf,
+  setName,
 } from "../../../catalog/mod.ts";
 import { sqlType } from "../../../plan/step.ts";
 import { initial, outputs, ROW_TEXT, type SetColumn, target, variable } from "../function_terms.ts";
+import { WHO } from "../view_terms.ts";
 
 /** How a batch creates the rows of `"$all"`: the variables, and statements that append the texts of the rows to `"$rows"`. */
 export type CreatedRows = { readonly declared: string; readonly create: string };
@@ -79,8 +82,29 @@ export function declareUsed(
     .join("\n  ");
 }
 
+/** What a person's batch does besides: all rows are compared before the first insert, and read after the last. */
+function createAs(table: ColumnSet): { terms: string; reject: string; readRows: string } {
+  if (table.view === undefined) return { terms: "", reject: "", readRows: "" };
+  const { app, ids } = placeholdersOf("create_many");
+  const of = `${app}, ${WHO}, "$terms"`;
+  return {
+    terms: `"$terms" jsonb;
+  "$denied" uuid[];`,
+    reject: `"$terms" := rowhouse.locate_terms(${app}, rowhouse.read_terms(${quoteLiteral(setName(table))}, 2::int2));
+  perform rowhouse.reject_new_rows(${of}, ${ids}, "$all");
+  if "$terms" ? 'denied' then
+    execute "$terms" ->> 'denied' into "$denied" using ${app}, ${WHO}, ${ids}, "$all";
+    if "$denied" is not null then
+      perform rowhouse.reject_rule(null);
+    end if;
+  end if;`,
+    readRows: `"$rows" := (rowhouse.read_set_rows(${of}, ${ids})).texts;`,
+  };
+}
+
 function createEach(table: ColumnSet): CreatedRows {
   const { app, ids } = placeholdersOf("create_many");
+  const { terms, reject, readRows } = createAs(table);
   const declared = table.columns.map(
     (column) => `${variable(table, column)} ${sqlType(table, column)};`,
   );
@@ -89,8 +113,9 @@ function createEach(table: ColumnSet): CreatedRows {
   );
   const values = [app, '"$id"', ...table.columns.map((column) => variable(table, column))];
   return {
-    declared: ['"$body" jsonb;', '"$id" uuid;', ...declared, '"$row" record;'].join("\n  "),
-    create: `begin
+    declared: ['"$body" jsonb;', '"$id" uuid;', ...declared, '"$row" record;', terms].join("\n  "),
+    create: `${reject}
+  begin
     while "$count" < cardinality(${ids}) loop
       "$body" := "$all" -> "$count";
       "$count" := "$count" + 1;
@@ -103,6 +128,7 @@ function createEach(table: ColumnSet): CreatedRows {
     end loop;
   exception when integrity_constraint_violation then
     ${NODES.raiseAgain('"$count"')}
-  end;`,
+  end;
+  ${readRows}`,
   };
 }
