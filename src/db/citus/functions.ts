@@ -106,6 +106,8 @@ const INDEXED: Change = [
 export const ADAPTED: Readonly<Record<string, readonly Change[]>> = {
   // Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value.
   prove_read: [["'force_generic_plan'", "'force_custom_plan'"]],
+  prove_person_read: [["'force_generic_plan'", "'force_custom_plan'"]],
+  prove_person_write: [["'force_generic_plan'", "'force_custom_plan'"]],
   prove_write: [["'force_generic_plan'", "'force_custom_plan'"]],
   enter_set: [
     ["'force_generic_plan'", "'force_custom_plan'"],

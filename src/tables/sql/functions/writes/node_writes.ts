@@ -67,7 +67,8 @@ export function valuesAt(
   table: ColumnSet,
   toValue: (column: SetColumn) => string,
 ): (column: SetColumn) => string {
-  return writesAt(site).canCompute ? toValue : (column) => variable(table, column);
+  if (writesAt(site).canCompute) return toValue;
+  return (column) => (toValue(column) === WHO ? WHO : variable(table, column));
 }
 
 /** The variables that statements use, with the values of the columns. */
