@@ -14,8 +14,8 @@ $$;
 create function rowhouse.reject_rule(field text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'a rule does not allow this: "%"', coalesce(field, '') using errcode = '23R01',
-    column = coalesce(field, '');
+  raise exception 'a rule does not allow this: "%"', coalesce(field, '')
+    using errcode = '23R01', column = coalesce(field, '');
 end
 $$;
 
@@ -23,8 +23,8 @@ $$;
 create function rowhouse.reject_rule_at(field text, nth integer) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'a rule does not allow this: "%"', coalesce(field, '') using errcode = '23R01',
-    column = coalesce(field, ''), hint = nth::text;
+  raise exception 'a rule does not allow this: "%"', coalesce(field, '')
+    using errcode = '23R01', column = coalesce(field, ''), hint = nth::text;
 end
 $$;
 
@@ -33,7 +33,8 @@ $$;
 create function rowhouse.reject_reference(name text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'no such row: "row" "%"', name using errcode = '23503', constraint = name;
+  raise exception 'no such row: "row" "%"', name
+    using errcode = '23503', constraint = name;
 end
 $$;
 
