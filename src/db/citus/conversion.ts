@@ -181,7 +181,7 @@ do $$ begin perform ${MIGRATE_LOCK}; end $$;
 drop function if exists rowhouse.hold_new_nodes();
 set local role rowhouse_owner;
 ${OWN.map(findFunction).join("\n")}
-drop function if exists rowhouse.drop_part(text);
+drop function if exists rowhouse.drop_part(text), rowhouse.find_node_issues();
 drop function if exists ${ON_SHARDS_NAMES.map((name) => `rowhouse.${name}`).join(", ")};
 drop table if exists ${ANCHOR};
 drop function if exists rowhouse.may_have_shard(bigint, integer);

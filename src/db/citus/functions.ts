@@ -58,8 +58,10 @@ begin
 end
 $$;
 create or replace function rowhouse.name_shard(name text, shard bigint) returns text
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select (parse_ident(shard_name(to_regclass(format('data.%I', name)), shard)))[2]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (parse_ident(shard_name(to_regclass(format('data.%I', name)), shard)))[2];
+end
 $$;
 create or replace function rowhouse.locate_terms(app uuid, terms jsonb) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

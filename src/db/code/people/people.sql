@@ -154,8 +154,8 @@ begin
 end
 $$;
 
--- Grants a role on several apps: on all, or with an error on none. A slug can have a role of its own
--- after a space.
+-- Grants a role on several apps: on all, or with an error on none. A slug can have a role of its
+-- own after a space.
 -- action: admin, recent sign-in
 create function rowhouse.grant_app_roles(
   email text, app_slugs text[], new_role text, actor text
