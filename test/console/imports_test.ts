@@ -21,6 +21,7 @@ const SCHEMA = defineSchema({
     tag: t.string().unique(),
     rank: t.integer(),
     above: t.ref("todos"),
+    under: t.ref("todos", { onDelete: "cascade" }),
   },
   notes: { todo: t.ref("todos", { onDelete: "cascade" }) },
 });
@@ -172,6 +173,21 @@ test("an undo names and leaves what someone changed since, and what others refer
     ["old", "by another"],
   ]);
   expect(await call(`/v1/data/db/notes`, "GET")).toMatchObject({ json: { rows: [{}] } });
+});
+
+test("a row that stays keeps the rows above it, which would delete it", async () => {
+  const act = await importFile(async (headers) => {
+    let under: string | undefined;
+    for (const tag of ["1", "2", "3"]) {
+      const [row] = await create([{ title: tag, tag, under }], headers);
+      under = row?.id;
+    }
+    await create([{ title: "4", tag: "4" }], headers);
+  });
+  const [, , last] = await list();
+  await call(`${TODOS}/${last?.id}`, "PATCH", { rank: 1 });
+  expectPage(await undo(act), 200, "Undone: 1 deleted.", "3 rows stay as they are:");
+  expect((await list()).map(({ tag }) => tag)).toEqual(["1", "2", "3"]);
 });
 
 test("many rows are undone in parts, also those that reference each other", async () => {

@@ -26,29 +26,41 @@ export function isCreation(restored: Restored): restored is Creation {
   return restored.kind === "delete";
 }
 
-/** The plan, in which rows that others reference stay. */
+/** The plan, in which rows that others reference stay: also those that a row of the plan references, if it stays itself. */
 export async function keepReferenced(
   visit: Visit,
   table: RowsTable,
   planned: readonly Restored[],
 ): Promise<Restored[]> {
-  const ids = planned.filter(isCreation).map(({ id }) => id);
+  const creations = planned.filter(isCreation);
+  const going = new Set(creations.flatMap(({ id, why }) => (why === undefined ? [id] : [])));
+  const ids = [...going];
   const kept = new Map<string, string>();
+  const keep = (id: string, by: string) => {
+    if (going.delete(id)) kept.set(id, `a row of ${by} references it`);
+  };
   const parts = Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, part) =>
     ids.slice(part * MAX_IDS, (part + 1) * MAX_IDS),
   );
   const asked = listReferrers(table).flatMap((of) => parts.map((part) => ({ ...of, part })));
+  const own: { id: string; target: string }[] = [];
   await mapBounded(asked, MAX_CALLS, async ({ referrer, column, part }) => {
     const found = await queryRows(visit, {
       ...{ appId: table.appId, table: referrer.name, max: MAX_READ },
       parameters: { and: `(${column.name}.in.(${part}))`, select: `id,${column.name}` },
     });
-    const others = found.filter(
-      ({ row }) => referrer.name !== table.table || !ids.includes(row.id),
-    );
-    const named = found.length < MAX_READ ? others.map(({ row }) => row[column.name]) : part;
-    for (const id of named) kept.set(String(id), `a row of ${referrer.name} references it`);
+    if (found.length >= MAX_READ) for (const id of part) keep(id, referrer.name);
+    for (const { row } of found) {
+      const target = String(row[column.name]);
+      if (referrer.name === table.table) own.push({ id: row.id, target });
+      else keep(target, referrer.name);
+    }
   });
+  // Each row that stays keeps what it references.
+  for (let count = -1; count !== going.size; ) {
+    count = going.size;
+    for (const { id, target } of own) if (!going.has(id)) keep(target, table.table);
+  }
   return planned.map((restored) =>
     isCreation(restored) && restored.why === undefined
       ? { ...restored, why: kept.get(restored.id) }
