@@ -68,8 +68,6 @@ export async function bundleScript(name: ScriptName): Promise<string> {
     entrypoints: [fileURLToPath(new URL(`${name}.ts`, FOLDER))],
     target: "browser",
     minify: true,
-    // Libraries leave out their checks.
-    define: { "process.env.NODE_ENV": '"production"' },
   });
   return (await Promise.all(outputs.map((output) => output.text()))).join("");
 }

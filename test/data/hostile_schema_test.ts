@@ -6,7 +6,7 @@
 import { afterAll, expect } from "bun:test";
 import postgres from "postgres";
 import { planGroups, readGroupQuery } from "../../src/data/query/group_query.ts";
-import { SQL, VALUES } from "../../src/kinds/mod.ts";
+import { isSorted, SQL, VALUES } from "../../src/kinds/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch, toProof } from "../../src/records/apps/mod.ts";
 import {
@@ -193,7 +193,7 @@ function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
     });
     return { endpoint: "find_groups", values: { plan, values, bytes, known: "a" } };
   };
-  const grouped = columns.filter(({ kind }) => VALUES[kind].operators.length > 0);
+  const grouped = columns.filter(isSorted);
   const summed = columns.filter(({ kind }) => VALUES[kind].aggregates?.includes("sum") === true);
   const single = columns.findIndex(({ name }) => name === SINGLE);
   const kind = columns[single]?.kind;

@@ -61,7 +61,7 @@ const toPattern = (text: string, flags: string) =>
 
 /** The conditions of an operator on a column: the text of each, and whether a value that is not null fulfills it. */
 function toConditions(kind: Kind, operator: string, values: readonly Json[]) {
-  const { order = () => Number.NaN, spell } = KIND_CASES[kind];
+  const { order = () => Number.NaN, print = String, spell } = KIND_CASES[kind];
   // A reduced run spreads the values over the operators.
   const { operators } = VALUES[kind];
   const operands = values
@@ -82,14 +82,14 @@ function toConditions(kind: Kind, operator: string, values: readonly Json[]) {
     });
   if (operator === "like" || operator === "ilike")
     return operands
-      .map(String)
+      .map(print)
       .filter((text) => text.length < 100 && !/[iIİıςσΣ]/.test(text) && text.split("*").length < 4)
       .flatMap((text) => [text, `*${text}*`, `${text}*`])
       .map((pattern) => {
         const matcher = toPattern(pattern, operator === "ilike" ? "i" : "");
         return {
-          text: `${operator}.${pattern}`,
-          isTrue: (other: Json) => matcher.test(String(other)),
+          text: `${operator}.${pattern.replaceAll("\\", "\\\\")}`,
+          isTrue: (other: Json) => other !== null && matcher.test(print(other)),
         };
       });
   const outcome = OUTCOMES[operator];

@@ -79,9 +79,9 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "PostgreSQL 15 reads a whole table",
-    file: "src/tables/sql/functions/function_terms.ts",
-    text: 'const INDEXES = [["enable_seqscan", "off"]] as const;',
-    error: 'const INDEXES = [["enable_seqscan", "on"]] as const;',
+    file: "src/db/code/tables/calls.sql",
+    text: "'off', true),\n    pg_catalog.set_config('jit', 'off', true);\n  perform from",
+    error: "'on', true),\n    pg_catalog.set_config('jit', 'off', true);\n  perform from",
     test: "test/tables/plans_test.ts",
     server: "PostgreSQL 15",
   },

@@ -13,6 +13,8 @@ export type KindCase = {
   readonly any: fc.Arbitrary<Json>;
   /** Other notations of a value, which a write and a condition accept. */
   readonly spell?: (value: Json) => readonly Json[];
+  /** The text in which a pattern is searched; without it, that of the value. */
+  readonly print?: (value: Json) => string;
   /** The order of two values; without it, they are not comparable. */
   readonly order?: (a: Json, b: Json) => number;
   /** The text that a conversion reads; `undefined`: the value converts to no kind. */
@@ -30,6 +32,19 @@ const CHOICES = [
 const PARENTS: string[] = [];
 
 const text = (value: Json) => String(value);
+/** JSON as PostgreSQL prints it: shorter keys first. */
+function printJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(printJson).join(", ")}]`;
+  if (typeof value === "number") return toDigits(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const sorted = Object.entries<Json>(value as Record<string, Json>).toSorted(
+    ([a], [b]) =>
+      Buffer.byteLength(a) - Buffer.byteLength(b) || Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  );
+  const members = sorted.map(([key, item]) => `${JSON.stringify(key)}: ${printJson(item)}`);
+  return `{${members.join(", ")}}`;
+}
+
 const byNumber = (a: Json, b: Json) => Number(a) - Number(b);
 const byText = (a: Json, b: Json) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 const pad = (value: number, length: number) => `${value}`.padStart(length, "0");
@@ -310,6 +325,7 @@ export const KIND_CASES: Readonly<Record<Kind, KindCase>> = {
       .jsonValue()
       .map((value) => toStorable(value as Json))
       .filter((value) => value !== null),
+    print: printJson,
     toText: (value) =>
       typeof value === "object"
         ? undefined
