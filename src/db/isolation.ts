@@ -335,7 +335,7 @@ end
 $function$;
 `;
 
-/** The function that reports the issues of a node. Processes of every release call it, so that they agree. */
+/** The function that reports the issues of a node. Processes from 0.2.0 on call it, so that they agree. */
 export const renderFindNodeIssues = (guarded: Guarded): string => `
 create or replace function rowhouse.find_node_issues() returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp set jit = off as $function$

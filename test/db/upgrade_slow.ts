@@ -1,5 +1,6 @@
 /** A database that an earlier release set up gets the tables and the code of this one, and then equals a new database. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { ADAPTED, ON_SHARDS_NAMES } from "../../src/db/citus/functions.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import {
   ANCHOR,
@@ -254,20 +255,29 @@ describe("code", () => {
         create function rowhouse.hold_new_nodes() returns void language sql as $$ select $$;
         update rowhouse.code set digest = 'sha256:0'; select 1`);
       const { code } = await migrate(admin);
-      expect(code).toEqual({
-        functions: {
-          "rowhouse.delete_proof(uuid,bytea)": "changed",
-          "rowhouse.delete_stored(uuid)": "changed",
-          "rowhouse.drop_part(text)": "new",
-          "rowhouse.drop_tables(text[])": "changed",
-          "rowhouse.enter_app(uuid)": "changed",
-          "rowhouse.is_listening(text[])": "changed",
-        },
-        triggers: {},
-        policies: {},
-        granted: [["EXECUTE", "function rowhouse.drop_part(text)", "rowhouse_owner", false]],
-        revoked: [],
-      });
+      const [changed, added] = [
+        [
+          "delete_proof",
+          "delete_stored",
+          "drop_tables",
+          "enter_app",
+          "is_listening",
+          "had_filters",
+        ],
+        ["drop_part", "find_node_issues", ...ON_SHARDS_NAMES],
+      ];
+      const functions = Object.entries(code?.functions ?? {}).map(
+        ([signature, change]) => `${/\w+(?=\()/.exec(signature)?.[0]} ${change}`,
+      );
+      expect(functions.sort()).toEqual(
+        [
+          ...[...changed, ...Object.keys(ADAPTED)].map((name) => `${name} changed`),
+          ...added.map((name) => `${name} new`),
+        ].sort(),
+      );
+      const granted = new Set(code?.granted.map(([, what = ""]) => /\w+(?=\()/.exec(what)?.[0]));
+      expect([...granted].sort()).toEqual([...added].sort());
+      expect(code).toMatchObject({ triggers: {}, policies: {}, revoked: [] });
       await admin.message("update rowhouse.code set digest = 'sha256:0'; select 1");
       expect((await migrate(admin)).code).toMatchObject({
         functions: {},

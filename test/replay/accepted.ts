@@ -108,8 +108,12 @@ export const ACCEPTED: readonly Accepted[] = [
       /\/pages\/imports(\/|$)|^\/console\/activity\.csv$/.test(request.path),
   },
   {
-    why: "The Console's forms **New table** and **New column** write the text for the schema file to copy.",
+    why: "write the text for the schema file to copy.",
     explains: ({ request }) => /\/new-(table|column)$/.test(request.path),
+  },
+  {
+    why: "columns of JSON have the operator `ilike`",
+    explains: ({ request }) => /[?&]of_json=/.test(request.path),
   },
   {
     why: "the pages of actions isolate every value",

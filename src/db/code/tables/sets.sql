@@ -81,10 +81,7 @@ begin
     raise undefined_function using message = 'no such set';
   end if;
   select person_id, scopes, case when wanted & 2::smallint <> 0 then set_config('rowhouse.listens',
-      concat_ws(' ', case when scopes & ${LIVE_BIT}::smallint <> 0 then 'live' end,
-        case when scopes & ${HISTORY_BIT}::smallint <> 0 then
-          coalesce('console ' || console_id || coalesce(' ' || act, ''), 'person ' || person_id,
-            'key ' || encode(digest, 'hex')) end), true) end
+      rowhouse.heard_of(scopes, digest, console_id, held.act, person_id), true) end
     into person, bits, listens from rowhouse.proofs as held
   where held.app_id = app and held.digest = sha256(presented_proof)
     and held.expires_at > clock_timestamp()

@@ -12,7 +12,6 @@ import {
 import { MAX_VISITS, SINGLE_STEP_BYTES } from "../../../std/limits.ts";
 import {
   type ColumnSet,
-  type FunctionSite,
   hashColumnSet,
   placeholdersOf,
   RULE_OFFSET,
@@ -26,15 +25,13 @@ import { readTerms } from "./page_rows.ts";
 import { planList, ROW_STATE } from "./seen_walks_terms.ts";
 import { shownColumns } from "./view_terms.ts";
 
-export { ROW_STATE } from "./seen_walks_terms.ts";
-
 /**
  * The tag and the identity of the page, followed by the rows unless the caller has that tag or the page may exceed the
  * caller's limit. A normal page is built in one step; a page that
  * may be large is built row by row. It ends at the limit, and before a row larger than the limit. If that row is
  * the first row, its id is reported. The function is stable, so all reads see one state of the table.
  */
-export function listBody(table: ServedSet, _site: FunctionSite): string {
+export function listBody(table: ServedSet): string {
   const { app, limit, offset, bytes, known, inline } = placeholdersOf("list");
   const upTo = `(${offset}::int8 + ${limit} + 1)`;
   const walks = planList(table, upTo);
@@ -125,12 +122,12 @@ const FOUND_VARIABLES = `"$isShort" bool;
  * texts are those of rows after the offset, because they are built from the limited rows.
  */
 function renderPageTag(table: ColumnSet, rows: string): string {
-  const { limit, offset } = placeholdersOf("list");
+  const { limit, offset, inline } = placeholdersOf("list");
   const columns = ["id", "app_id", ...shownColumns(table).map(({ name }) => name)].map(
     (name) => `"$t".${quoteName(name)}`,
   );
   return `select string_agg("$t"."$state", ''::bytea), count(*), coalesce(sum("$t"."$size"), 0),
-    array_agg(case when "$isShort" and "$t"."$size" < ${FOUND_ROW_BYTES} then ${ROW_TEXT} end)
+    array_agg(case when "$isShort" and "$t"."$size" < least(${FOUND_ROW_BYTES}, ${inline} / greatest(${limit}, 1)) then ${ROW_TEXT} end)
   into "$states", "$found", "$size", "$texts" from (
     select ${columns.join(", ")}, ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
     from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$t"

@@ -1,7 +1,6 @@
 /**
- * What writes do otherwise on the nodes of a cluster: the only difference of their bodies. A node inserts no rows of a query in a
- * larger statement, computes nothing in a write, and forwards only the message of an error, which names the
- * constraint.
+ * What writes do otherwise on the nodes of a cluster. A node inserts no rows of a query in a larger statement, casts no value in a
+ * write, and forwards only the message of an error, which names the constraint.
  *
  * @module
  */

@@ -25,13 +25,23 @@ import { declareUsed, valuesAt } from "./node_writes.ts";
 import { assignments, isChanged, setsTime } from "./row_writes.ts";
 import { onVariables, rejectClosed, rejectReferences } from "./sent_terms.ts";
 
-/** Rejects a write of a row without a requested tag. Locks the row, so that it does not change before the write. */
-function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete", forget = ""): string {
+/**
+ * Rejects a write of a row without a requested tag. Locks the row, so that it does not change before the write. Without a row, nothing
+ * is written: one that appears later was not compared. `missed`: what follows a write without a row.
+ */
+function rejectUnmatched(
+  table: ColumnSet,
+  endpoint: "update" | "delete",
+  { missed, forget = "" }: { readonly missed: string; readonly forget?: string },
+): string {
   const { match } = placeholdersOf(endpoint);
   const lock = endpoint === "update" ? "no key update" : "update";
   return `if ${match} is not null then
     select ${outputs(table)} into "$old" from ${rowOf(table)} where ${toWrite(table, endpoint)} for ${lock};
-    if found and ${tagOf(`row_to_json("$old")::text`)} <> all (string_to_array(${match}, ',')) then
+    if not found then
+      ${missed}
+    end if;
+    if ${tagOf(`row_to_json("$old")::text`)} <> all (string_to_array(${match}, ',')) then
       ${forget}
       return '${NO_MATCH}';
     end if;
@@ -65,17 +75,18 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
     where ${toWrite(table, "update")}
     returning ${found.values} into ${found.variables};
   end if;`;
+  const missed = `${rejectUnchangeable(table, "from", { id })}
+    ${keyed.forget}
+    return null;`;
   const statements = `begin
   ${keyed.begin}
   ${rejectClosed(table, false)}
   ${rejectReferences(table, onVariables(table, id), "update")}
-  ${rejectUnmatched(table, "update", keyed.forget)}
+  ${rejectUnmatched(table, "update", { missed, forget: keyed.forget })}
   ${hasTime ? findChange(table, toSent) : ""}
   ${table.columns.length === 0 ? read : write}
   if not found then
-    ${rejectUnchangeable(table, "from", { id })}
-    ${keyed.forget}
-    return null;
+    ${missed}
   end if;
   ${found.text}
   ${found.end(id)}
@@ -107,18 +118,19 @@ function findChange(table: ColumnSet, toSent: (column: SetColumn) => string): st
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const { id } = placeholdersOf("delete");
+  const missed = `${rejectUnchangeable(table, "delete", { id })}
+  return null;`;
   return `declare
   ${declareWho(table)}
   "$old" record;
 begin
   ${beginAs(table, "delete")}
   ${isOneServer(site) ? nameDeleted(table, id) : ""}
-  ${rejectUnmatched(table, "delete")}
+  ${rejectUnmatched(table, "delete", { missed })}
   delete from ${rowOf(table)} where ${toWrite(table, "delete")};
   if found then
     return '';
   end if;
-  ${rejectUnchangeable(table, "delete", { id })}
-  return null;
+  ${missed}
 end`;
 }
