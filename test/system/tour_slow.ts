@@ -30,6 +30,7 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   ],
   "rare states of people (test/identity/)": ["accept_by_provider", "renew_address"],
   "keys of people (test/data/)": ["prove_key"],
+  "processes before 0.2.0 (test/upgrade/)": ["had_filters"],
   "writes by a unique constraint (test/data/)": ["update_keyed_rows", "upsert_rows"],
   "conditions that no index serves (test/data/)": ["find_rows"],
   "migrate of tables (test/data/listeners_test.ts)": ["read_listeners"],

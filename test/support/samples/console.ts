@@ -76,6 +76,11 @@ export async function makeSubjects(service: TestService, title: string): Promise
       '${JSON.stringify({ ...IMPORT.about, appId: app.id, table: "secrets", from: 0 })}');
     select 1`);
   const change = await makeChange(service, app);
+  await admin.message(`set local rowhouse.app_id = '${app.id}';
+    insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, bytes)
+      select app_id, table_name, gen_random_uuid(), 'console ${person.id} ${IMPORT.about.act}', before, bytes
+      from rowhouse.row_changes where app_id = '${app.id}' and table_name = 'secrets' and after is null limit 1;
+    select 1`);
   const toPath = (template: string, of?: Person) => {
     const path = fillPath(template, {
       app: app.slug,

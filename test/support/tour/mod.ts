@@ -4,6 +4,7 @@ import { docs, pages, routes } from "../../../src/service/routes.ts";
 import { openMailServer } from "../mail_server.ts";
 import { toNamed } from "../passkeys.ts";
 import { startProvider, type TestProvider } from "../provider.ts";
+import { CONSOLE_FORMS } from "../samples/console.ts";
 import {
   openTestService,
   type TestApp,
@@ -63,7 +64,7 @@ export async function openToured(options: TestServiceOptions = {}): Promise<Tour
   };
 }
 
-/** Lists the routes of the tables that the service has not received, without assets. */
+/** Lists the routes of the tables that the service has not received, without assets, unknown pages, and forms that only `dev` accepts. */
 export function findUnvisited({ service }: Pick<Toured, "service">): string[] {
   const requested = new Set(
     service.log
@@ -71,9 +72,13 @@ export function findUnvisited({ service }: Pick<Toured, "service">): string[] {
       .filter(({ event }) => event === "request")
       .map(({ method, route }) => `${method} ${route}`),
   );
+  const ofDev = new Set(
+    CONSOLE_FORMS.filter(({ isOfDev }) => isOfDev).map(({ path }) => `POST ${path}`),
+  );
   return [...routes, ...docs, ...pages]
     .map(({ method, path }) => `${method} ${path}`)
-    .filter((route) => !requested.has(route) && !route.includes("/assets/"));
+    .filter((route) => !requested.has(route) && !/\/assets\/|\/\*$/.test(route))
+    .filter((route) => !ofDev.has(route));
 }
 
 /** Sends the requests, and returns the responses. */
