@@ -24,6 +24,7 @@ export const OTHER_AUDIT_ACTIONS: AuditActions = {
   add_passkey: { label: "added a passkey" },
   add_second_factor: { label: "added a second factor" },
   begin_import: { label: "began to import a file" },
+  begin_undo: { label: "began to undo an import" },
   build_keys: { label: "added keys of numbers and decimals to a table" },
   change_password: { label: "changed the password" },
   change_profile: { label: "changed the profile" },

@@ -29,7 +29,10 @@ const TODOS = "/v1/data/db/todos";
 /** Added to the clock at each look at it: the calls of one part then last longer than a request. */
 let stepMs = 0;
 let ahead = 0;
+/** Whether an undo fails after its first part. */
+let isBroken = false;
 const now = () => {
+  if (isBroken && /at undoImport/.test(new Error().stack ?? "")) throw new Error("Planted");
   ahead += stepMs;
   return Date.now() + ahead;
 };
@@ -134,6 +137,8 @@ test("an import that creates, changes and deletes rows is one line, and one undo
   ) ?? [""];
   expect((await undo(back)).status).toBe(200);
   expect(await list()).toEqual(imported);
+  // The import is not undone any more.
+  expect(await open(`${table}/imports/${act}`)).not.toContain("Undone");
   // Again: nothing is left to undo.
   expectPage(await undo(back), 200, "nothing stored");
   expect(a?.id).toBe(imported.find(({ tag }) => tag === "a")?.id);
@@ -193,9 +198,19 @@ test("a row that stays keeps the rows above it, which would delete it", async ()
 test("many rows are undone in parts, also those that reference each other", async () => {
   const act = await importFile(async (headers) => {
     const [first] = await create([{ title: "first" }], headers);
-    const many = Array.from({ length: 700 }, (_, n) => ({ title: `t${n}`, above: first?.id }));
-    await create(many, headers);
+    const many = Array.from({ length: 1200 }, (_, n) => ({ title: `t${n}`, above: first?.id }));
+    await create(many.slice(600), headers);
+    await create(many.slice(0, 600), headers);
   });
+  isBroken = true;
+  const broken = await undo(act).finally(() => {
+    isBroken = false;
+  });
+  expect(broken.status).toBe(500);
+  expect((await list()).length).toBe(701);
+  const history = await open(`${table}/history`);
+  expect(history).toContain("Began to undo the import of customers.csv : 500 deleted");
+  expect(history.match(/. Undone/g)).toHaveLength(1);
   stepMs = 60;
   const part = await undo(act).finally(() => {
     [stepMs, ahead] = [0, 0];

@@ -49,11 +49,14 @@ const UNDO_MS = 20_000;
 export async function handleUndo(visit: Visit, table: RowsTable): Promise<Response> {
   const of = await findImport(visit, table);
   const act = visit.deps.makeId();
-  const { lastId: from } = await readPart(visit, table, { of, before: undefined, max: 0 });
   const before = readChangeId(visit.fields.get("before"));
   const until = visit.deps.now() + UNDO_MS;
+  const { file } = of;
+  // First: what an interrupted undo has written is found too.
+  await logImport(visit.deps, table, { step: "begin_undo", about: { act, of: of.act, file } });
   const undone = await undoImport(visit, table, { of, act, before, until });
-  const about = { act, of: of.act, file: of.file, from };
+  const { created, restored: changed, deleted } = undone;
+  const about = { act, file, wrote: { created, changed, deleted } };
   await logImport(visit.deps, table, { step: "undo_import", about });
   return await respondWithImport(visit, table, { of, undone });
 }

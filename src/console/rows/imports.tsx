@@ -62,7 +62,8 @@ export function nameImport({ file, rows, ended, kept, isUndo }: Import): Html {
   if (isUndo)
     return (
       <>
-        Undid the import of {name}: {nameCounts(kept)}
+        {ended === null ? "Began to undo" : "Undid"} the import of {name}:{" "}
+        {nameCounts(ended ?? kept)}
       </>
     );
   if (ended === null)

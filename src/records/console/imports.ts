@@ -19,11 +19,11 @@ const IMPORT = record({
   until: orNull(count()),
   /** The rows that it began to write. */
   rows: count(),
-  /** What it wrote; null: it has not ended, or is an undo. */
+  /** What it wrote; null: it has not ended. */
   ended: orNull(record(WRITTEN)),
   /** What the history has of it. */
   kept: record({ ...WRITTEN, lastId: orNull(count()) }),
-  /** When it was last undone, and by which act. */
+  /** When it was last undone, and by which act; null also after an undo of that. */
   undone: orNull(record({ act: text(), at: time() })),
 });
 export type Import = Checked<typeof IMPORT>;
@@ -31,17 +31,12 @@ export type Import = Checked<typeof IMPORT>;
 export const IMPORTS_READ = record({ imports: many(IMPORT) });
 export const IMPORT_READ = record({ lastId: count(), ids: many(count()), rowIds: many(text()) });
 
+type Wrote = { created: number; changed: number; deleted: number };
+
 type Entry =
   | { step: "begin_import"; about: { act: string; file: string; digest: string; rows: number } }
-  | {
-      step: "import_rows";
-      about: {
-        act: string;
-        file: string;
-        wrote: { created: number; changed: number; deleted: number };
-      };
-    }
-  | { step: "undo_import"; about: { act: string; of: string; file: string; from: number } };
+  | { step: "begin_undo"; about: { act: string; of: string; file: string } }
+  | { step: "import_rows" | "undo_import"; about: { act: string; file: string; wrote: Wrote } };
 
 /** @throws {Problem} unknown_table */
 export async function logImport(

@@ -32,7 +32,7 @@ begin
     where app_id = app.id and (wanted_table = table_name or wanted_table = new_name);
   if is_deleted is null and of_row is null and wanted is null then
     imports := array(select concat_ws(' ', 'console', actor, details ->> 'act')
-      from rowhouse.audit where action = any ('{begin_import,undo_import}')
+      from rowhouse.audit where action = any ('{begin_import,begin_undo}')
         and details ->> 'appId' = app.id::text and details ->> 'table' = wanted_table);
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,

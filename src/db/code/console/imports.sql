@@ -2,37 +2,71 @@
 -- and the digest of the file, and the history of rows has what they wrote: all requests of an
 -- import, or of its undo, are one act.
 
--- Records that an import begins, that it has ended, or that it was undone, with the last change
--- before it or of it: what it wrote is found between the two.
+-- Records that an import or its undo begins or has ended, with the last change before it or of it:
+-- what it wrote is found between the two.
 -- proves: admin
 create function rowhouse.console_log_import(app_slug text, wanted_table text, step text,
   about jsonb) returns void as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  if step <> all ('{begin_import,import_rows,undo_import}') or not exists (
+  if step <> all ('{begin_import,import_rows,begin_undo,undo_import}') or not exists (
       select from rowhouse.registrations where app_id = app.id and table_name = wanted_table) then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   perform rowhouse.log(who::text, step, app => app.slug,
     details => about || jsonb_build_object('appId', app.id, 'table', wanted_table,
-      case step when 'begin_import' then 'from' else 'until' end, rowhouse.last_history_id()));
+      case when step ^@ 'begin' then 'from' else 'until' end, rowhouse.last_history_id()));
 end
 $$;
 
--- The changes of an act in the history of a table. The first change of all has the number from
--- which the sequence starts.
+-- The changes of an act in the history of a table, among the first max_looked after its beginning.
+-- The first change of all has the number from which the sequence starts.
 create function rowhouse.changes_of_act(app uuid, wanted_table text, person text, act text,
-  from_id bigint, until_id bigint) returns setof rowhouse.row_changes language sql stable
+  from_id bigint, until_id bigint, max_looked integer) returns setof rowhouse.row_changes
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select * from (
+    select * from rowhouse.row_changes
+    where app_id = app and table_name = wanted_table and id >= from_id
+      and (until_id is null or id <= until_id)
+    order by id limit max_looked) as looked
+  where changed_by = concat_ws(' ', 'console', person, act)
+$$;
+
+-- How an act ended, as its entry has it.
+create function rowhouse.end_of_act(begun rowhouse.audit) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select * from rowhouse.row_changes
-  where app_id = app and table_name = wanted_table and id >= from_id
-    and (until_id is null or id <= until_id)
-    and changed_by = concat_ws(' ', 'console', person, act)
+  select details from rowhouse.audit
+  where action = case begun.action when 'begin_undo' then 'undo_import' else 'import_rows' end
+    and id > begun.id and actor = begun.actor and details ->> 'act' = begun.details ->> 'act'
+  order by id desc limit 1
+$$;
+
+-- The beginning of the last undo of an act that wrote something and was not undone itself.
+create function rowhouse.undo_of(of_app uuid, wanted_table text, begun rowhouse.audit)
+returns rowhouse.audit language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  undo rowhouse.audit;
+  ended jsonb;
+begin
+  for undo in select * from rowhouse.audit where action = 'begin_undo' and id > begun.id
+      and details ->> 'appId' = of_app::text and details ->> 'of' = begun.details ->> 'act'
+      order by id desc loop
+    ended := rowhouse.end_of_act(undo);
+    if (exists (select from jsonb_each_text(ended -> 'wrote') where value <> '0')
+        or ended is null and exists (select from rowhouse.changes_of_act(of_app, wanted_table,
+          undo.actor, undo.details ->> 'act', (undo.details ->> 'from')::bigint, null, 100000)))
+      and (rowhouse.undo_of(of_app, wanted_table, undo)).id is null then
+      return undo;
+    end if;
+  end loop;
+  return null;
+end
 $$;
 
 -- Imports of a table and their undoing, newest first: of one file or one act, if its digest or its
--- id is given. Those of an act or a file are found in all of the log.
+-- id is given. Those of an act or a file are found in all of the log. In a list, an import without
+-- an end has its first changes only: those of the table since then can be many.
 -- proves: admin; idempotent
 create function rowhouse.console_list_imports(app_slug text, wanted_table text, of_digest text,
   of_act text, max_rows integer) returns jsonb as $$
@@ -43,11 +77,11 @@ begin
   perform set_config('enable_seqscan', 'off', true),
     set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'imports', (
-    select coalesce(jsonb_agg(jsonb_build_object('act', act, 'isUndo', action = 'undo_import',
-      'at', at, 'by', (select coalesce(display_name, email) from rowhouse.users
-        where id::text = actor), 'personId', actor, 'file', details -> 'file',
-      'rows', coalesce(details -> 'rows', '0'),
-      'from', details -> 'from', 'until', coalesce(ended -> 'until', details -> 'until'),
+    select coalesce(jsonb_agg(jsonb_build_object('act', act, 'isUndo', action = 'begin_undo',
+      'at', begun.at, 'by', (select coalesce(display_name, email) from rowhouse.users
+        where id = case when actor ~ '^[0-9a-f-]{36}$' then actor::uuid end),
+      'personId', actor, 'file', details -> 'file', 'rows', coalesce(details -> 'rows', '0'),
+      'from', details -> 'from', 'until', ended -> 'until',
       -- What it wrote, by the import itself.
       'ended', ended -> 'wrote',
       -- What the history has of it.
@@ -56,22 +90,19 @@ begin
           'changed', count(*) filter (where after is not null and not is_created),
           'lastId', max(id))
         from rowhouse.changes_of_act(app.id, wanted_table, actor, act,
-          (details ->> 'from')::bigint, coalesce(ended ->> 'until', details ->> 'until')::bigint)),
+          (details ->> 'from')::bigint, (ended ->> 'until')::bigint,
+          case when ended is null and of_act is null then 100000 end)),
       'undone', (select jsonb_build_object('act', undone.details ->> 'act', 'at', undone.at)
-        from rowhouse.audit as undone
-        where undone.action = 'undo_import' and undone.id > begun.id
-          and undone.details ->> 'of' = act order by undone.id desc limit 1))
+        from rowhouse.undo_of(app.id, wanted_table, entry) as undone where undone.id is not null))
       order by begun.id desc), '[]')
     from (
-      select *, details ->> 'act' as act from rowhouse.audit
-      where action = any ('{begin_import,undo_import}') and details ->> 'appId' = app.id::text
+      select audit.*, audit as entry, details ->> 'act' as act from rowhouse.audit
+      where action = any ('{begin_import,begin_undo}') and details ->> 'appId' = app.id::text
         and details ->> 'table' = wanted_table
         and (of_digest is null or details ->> 'digest' = of_digest)
         and (of_act is null or details ->> 'act' = of_act)
       order by id desc limit max_rows) as begun
-    left join lateral (select audit.details as ended from rowhouse.audit
-      where audit.action = 'import_rows' and audit.id > begun.id and audit.actor = begun.actor
-        and audit.details ->> 'act' = act order by audit.id desc limit 1) as ends on true));
+    cross join rowhouse.end_of_act(entry) as ended));
 end
 $$;
 
@@ -92,7 +123,7 @@ begin
       'lastId', rowhouse.last_history_id(), 'ids', coalesce(jsonb_agg(id order by id desc), '[]'),
       'rowIds', coalesce(jsonb_agg(row_id order by id desc), '[]'))
     from (select id, row_id from rowhouse.changes_of_act(app.id, wanted_table, of_person, of_act,
-        from_id, until_id)
+        from_id, until_id, null)
       where before_id is null or id < before_id order by id desc limit max_rows) as listed);
 end
 $$;
