@@ -1,5 +1,6 @@
 /** Imports in the Console: a line for each, and an undo that never overwrites what someone changed since. */
 import { beforeEach, expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
 import { toSessionToken } from "../../src/identity/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -193,6 +194,36 @@ test("a row that stays keeps the rows above it, which would delete it", async ()
   await call(`${TODOS}/${last?.id}`, "PATCH", { rank: 1 });
   expectPage(await undo(act), 200, "Undone: 1 deleted.", "3 rows stay as they are:");
   expect((await list()).map(({ tag }) => tag)).toEqual(["1", "2", "3"]);
+});
+
+test("an undo that the service rejects stops, and marks nothing as undone", async () => {
+  const [old] = await create([{ title: "old", tag: "old" }]);
+  const act = await importFile(async (headers) => {
+    await create([{ title: "new", tag: "new" }], headers);
+    await send("todos", "PATCH", [{ id: old?.id, rank: 7 }], headers);
+  });
+  const path = `${table}/imports/${act}`;
+  // Also if only deletes are left.
+  for (const rank of [7, 8]) {
+    await call(`${TODOS}/${old?.id}`, "PATCH", { rank });
+    await setAppSwitch(service.service, app.slug, ["read_only", true]);
+    const page = await undo(act);
+    await setAppSwitch(service.service, app.slug, ["read_only", false]);
+    expectPage(page, 200, "Undone in part: nothing stored.", "The undo stopped:", "Continue");
+    expect(page.text).not.toContain("new</bdi></a>:");
+    expect(await open(path)).not.toContain("Undone");
+  }
+  await call(`${TODOS}/${old?.id}`, "PATCH", { rank: 7 });
+  expectPage(await undo(act), 200, "Undone: 1 changed, 1 deleted.");
+  // A push that drops a column hides the changes before it.
+  const other = await importFile((headers) => create([{ title: "new", tag: "new" }], headers));
+  await readRows(
+    service.service.admin,
+    `insert into rowhouse.history_edits (app_id, table_name, column_name, until)
+      values ('${app.id}', 'todos', 'rank', rowhouse.last_history_id())`,
+  );
+  expectPage(await undo(other), 200, "The undo stopped: The history does not show all changes");
+  expect(await list()).toHaveLength(2);
 });
 
 test("many rows are undone in parts, also those that reference each other", async () => {

@@ -162,3 +162,13 @@ export function toRejection(error: unknown): Problem {
   if (!(error instanceof Problem) || isOfVisitor) throw error;
   return error;
 }
+
+/** Whether the rejection is about a row: other rows can be written all the same. */
+export function isAboutRow({ code, details = [] }: Problem): boolean {
+  return details.length > 0 || ABOUT_ROW.has(code);
+}
+
+const ABOUT_ROW: ReadonlySet<string> = new Set([
+  ...["not_found", "unique_violation", "still_referenced", "precondition_failed"],
+  ...["validation_failed", "body_too_large", "response_too_large"],
+]);

@@ -7,7 +7,7 @@
 import type { Problem } from "../../problem.ts";
 import { mapBounded } from "../../std/map_bounded.ts";
 import type { Visit } from "../enter.tsx";
-import { callRows, toRejection } from "./call.ts";
+import { callRows, isAboutRow, patiently, toRejection } from "./call.ts";
 import type { Restored } from "./history_plan.ts";
 import { queryRows } from "./list.ts";
 import { listReferrers } from "./related.ts";
@@ -45,10 +45,11 @@ export async function keepReferenced(
   const asked = listReferrers(table).flatMap((of) => parts.map((part) => ({ ...of, part })));
   const own: { id: string; target: string }[] = [];
   await mapBounded(asked, MAX_CALLS, async ({ referrer, column, part }) => {
-    const found = await queryRows(visit, {
+    const query = {
       ...{ appId: table.appId, table: referrer.name, max: MAX_READ },
       parameters: { and: `(${column.name}.in.(${part}))`, select: `id,${column.name}` },
-    });
+    };
+    const found = await patiently(() => queryRows(visit, query));
     if (found.length >= MAX_READ) for (const id of part) keep(id, referrer.name);
     for (const { row } of found) {
       const target = String(row[column.name]);
@@ -70,7 +71,7 @@ export async function keepReferenced(
 
 type Failed = { readonly restored: Restored; readonly problem: Problem };
 
-/** Deletes rows that are still as shown. Those that reference each other need several rounds. */
+/** Deletes rows that are still as shown. Those that reference each other need several rounds. A rejection that is not about a row ends it. */
 export async function deleteCreated(
   visit: Visit,
   { appId, table }: RowsTable,
@@ -81,19 +82,28 @@ export async function deleteCreated(
   }: { rows: readonly Creation[]; shown: ReadonlyMap<string, string>; act: string },
 ): Promise<{ deleted: number; failed: readonly Failed[] }> {
   let waiting = rows;
+  let deleted = 0;
+  let isStopped = false;
   for (;;) {
     const failed: Failed[] = [];
     await mapBounded(waiting, MAX_CALLS, async (restored) => {
+      if (isStopped) return;
       const headers = { "if-match": shown.get(restored.id) ?? restored.now.etag };
       const path = `${table}/${restored.id}`;
-      await callRows(visit, { appId, act, method: "DELETE", path, headers }).catch((error) => {
+      const call = { appId, act, method: "DELETE", path, headers } as const;
+      try {
+        await patiently(() => callRows(visit, call));
+        deleted++;
+      } catch (error) {
         const problem = toRejection(error);
-        if (problem.code !== "not_found") failed.push({ restored, problem });
-      });
+        if (problem.code === "not_found") return;
+        isStopped ||= !isAboutRow(problem);
+        failed.push({ restored, problem });
+      }
     });
     const referenced = failed.filter(({ problem }) => problem.code === "still_referenced");
     const isOver = referenced.length === 0 || failed.length === waiting.length;
-    if (isOver) return { deleted: rows.length - failed.length, failed };
+    if (isStopped || isOver) return { deleted, failed };
     waiting = failed.flatMap(({ restored }) => (isCreation(restored) ? [restored] : []));
   }
 }

@@ -104,11 +104,11 @@ function renderUndoForm({ token }: Visit, { path }: RowsTable, { of, undone }: S
   return renderForm({
     action: toImportPath(path, of.act),
     token,
-    hidden: rest === undefined ? {} : { before: String(rest) },
+    hidden: rest?.before === undefined ? {} : { before: String(rest.before) },
     fields: [
       <p>
-        The undo {parts.join(", ")}. Rows that someone changed since stay as they are, and so do new
-        rows that other rows reference.
+        {rest === undefined ? `The undo ${parts.join(", ")}.` : "The rest is not undone yet."} Rows
+        that someone changed since stay as they are, and so do new rows that other rows reference.
       </p>,
     ],
     button: rest === undefined ? "Undo the import" : "Continue",
@@ -121,7 +121,11 @@ function renderUndone(table: RowsTable, undone: Undone): Part {
   const { deleted, restored, created, kept, rest } = undone;
   const counts = { changed: restored, created, deleted };
   const text = `${rest === undefined ? "Undone" : "Undone in part"}: ${nameCounts(counts)}.`;
-  return [renderNotice("info", text), kept.length > 0 && renderKept(table, kept)];
+  return [
+    renderNotice("info", text),
+    rest?.why !== undefined && renderError(`The undo stopped: ${rest.why}`, []),
+    kept.length > 0 && renderKept(table, kept),
+  ];
 }
 
 /** Max named rows. */

@@ -8,10 +8,10 @@
 import { SENT_IDS_PREFERENCE } from "../../data/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import { toLabel } from "../../pages/mod.ts";
-import type { Problem } from "../../problem.ts";
+import { Problem } from "../../problem.ts";
 import { type Import, readConsole } from "../../records/console/mod.ts";
 import { toMessages, type Visit } from "../enter.tsx";
-import { callRows, patiently, toRejection } from "./call.ts";
+import { callRows, isAboutRow, patiently, toRejection } from "./call.ts";
 import { deleteCreated, isCreation, keepReferenced } from "./created_rows.ts";
 import { planRestore, type Restored, toBatches } from "./history_plan.ts";
 import { readChanges } from "./history_read.ts";
@@ -29,8 +29,8 @@ export type Undone = {
   restored: number;
   created: number;
   readonly kept: Kept[];
-  /** Older changes than this one are not undone yet. */
-  rest: number | undefined;
+  /** Changes that are not undone yet: those older than `before`, or all; and why, unless only the time was over. */
+  rest: { readonly before: number | undefined; readonly why?: string } | undefined;
 };
 
 type Options = {
@@ -65,21 +65,37 @@ export async function undoImport(
   for (;;) {
     const { ids, rowIds } = await readPart(visit, table, { of, before });
     if (ids.length === 0) return undone;
+    try {
+      await undoPart(visit, table, { ids, rowIds, undone, act: options.act });
+    } catch (error) {
+      return { ...undone, rest: { before, why: toRejection(error).message } };
+    }
     before = ids.at(-1);
-    // The rows first: a change after them is then in the history, or fails the write.
-    const rows = await findRows(visit, { ...table, ids: [...new Set(rowIds)] });
-    const { changes } = await readChanges(visit, table, ids);
-    const now = new Map(rows.map((row) => [row.row.id, { row: row.row, etag: tagOf(row) }]));
-    const planned = planRestore(changes, now, table);
-    await writePart(visit, table, {
-      undone,
-      planned: await keepReferenced(visit, table, planned),
-      act: options.act,
-    });
     if (ids.length < PART_ROWS) return undone;
-    if (visit.deps.now() > options.until) return { ...undone, rest: before };
+    if (visit.deps.now() > options.until) return { ...undone, rest: { before } };
   }
 }
+
+type Changes = { ids: readonly number[]; rowIds: readonly string[]; undone: Undone; act: string };
+
+/** @throws {Problem} if the rejection is not about a row: the part is not undone, or only some of its rows */
+async function undoPart(
+  visit: Visit,
+  table: RowsTable,
+  { ids, rowIds, undone, act }: Changes,
+): Promise<void> {
+  // The rows first: a change after them is then in the history, or fails the write.
+  const wanted = { ...table, ids: [...new Set(rowIds)] };
+  const rows = await patiently(() => findRows(visit, wanted));
+  const { changes } = await readChanges(visit, table, ids);
+  if (changes.length < ids.length) throw new Problem("request_failed", { message: HIDDEN });
+  const now = new Map(rows.map((row) => [row.row.id, { row: row.row, etag: tagOf(row) }]));
+  const planned = await keepReferenced(visit, table, planRestore(changes, now, table));
+  await writePart(visit, table, { undone, planned, act });
+}
+
+const HIDDEN =
+  "The history does not show all changes of the import: they are too old, or a push renamed or dropped a column";
 
 type Part = { undone: Undone; planned: readonly Restored[]; act: string };
 
@@ -111,6 +127,9 @@ async function writePart(visit: Visit, table: RowsTable, { undone, planned, act 
       undone[method === "POST" ? "created" : "restored"] += rows.length;
     } catch (error) {
       const problem = toRejection(error);
+      // A smaller batch can end in time.
+      const isSplit = problem.code === "timeout" && rows.length > 1;
+      if (!isAboutRow(problem) && !isSplit) throw problem;
       const failed = rows.length === 1 ? [0] : listFailed(problem);
       for (const index of failed) {
         const row = rows[index];
@@ -126,7 +145,10 @@ async function writePart(visit: Visit, table: RowsTable, { undone, planned, act 
   const created = written.filter(isCreation);
   const { deleted, failed } = await deleteCreated(visit, table, { rows: created, shown, act });
   undone.deleted += deleted;
-  for (const { restored, problem } of failed) keep(restored, describe(problem, 0));
+  for (const { restored, problem } of failed) {
+    if (!isAboutRow(problem)) throw problem;
+    keep(restored, describe(problem, 0));
+  }
 }
 
 /** Why a row is not written; empty if there is nothing to undo, `undefined` if it is. */
