@@ -216,6 +216,13 @@ describe("a range of cells", () => {
       await paste(page, "Found 1\tc\nFound 2\tc");
       await heading(page, "Paste into 2 rows");
       expect((await texts(page)).join()).toContain("Row 11");
+      await page.goto(pages.toUrl("todos?limit=25"));
+      await page.getByText("Rows 1 to 25 of 30").waitFor();
+      await pages.call(`/v1/data/db/todos/${rows[3]?.id}`, { method: "DELETE" });
+      await cell(page, 24, "title").focus();
+      await paste(page, "Found 1\tc\nFound 2\tc");
+      await heading(page, "Paste into 2 rows");
+      expect((await texts(page)).join()).toContain("Row 25");
     });
   });
 

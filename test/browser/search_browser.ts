@@ -330,8 +330,13 @@ describe("what a page displays is found,", () => {
       await page.getByText("Rows 1 to 1 found", { exact: true }).first().waitFor();
       expect(await page.locator("tbody td:nth-child(2)").allTextContents()).toEqual(["second"]);
       await page.getByText("Searching…").waitFor();
+      await page.locator("tbody td:nth-child(2)").click();
       held.resolve();
-      await found(page, 2);
+      const more = page.getByRole("button", { name: "Show more rows found" });
+      await more.waitFor();
+      await page.getByText("Rows 1 to 1 of 2 found", { exact: true }).first().waitFor();
+      await more.click();
+      await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2 found" }).waitFor();
       expect(await page.locator("tbody tr").count()).toBe(2);
     });
   });

@@ -84,11 +84,15 @@ export function isShownAt(url: string): boolean {
   return shownAt === withOpened(url, undefined);
 }
 
-/** The rows below those on the page, max `max`; fewer if the table ends. @throws {SearchError} a request failed */
+/**
+ * The rows below the last one on the page, max `max`; fewer if the table ends. The rows before it may have been deleted since.
+ *
+ * @throws {SearchError} a request failed
+ */
 export async function readNextRows(max: number): Promise<ListedRow[]> {
-  if (findPager("next") === null) return [];
-  const offset = currentPlace().offset + countGridRows(findGrid());
-  const pages = await readQuery(toUrl(), { parameters: [], max, offset });
+  const id = [...(findGrid()?.tBodies[0]?.rows ?? [])].at(-1)?.dataset["rowId"];
+  if (findPager("next") === null || id === undefined) return [];
+  const pages = await readQuery(toUrl(), { parameters: [["id", `gt.${id}`]], max });
   return pages.flatMap((page) => page.texts().map(toListed));
 }
 

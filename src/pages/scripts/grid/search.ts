@@ -46,8 +46,10 @@ const NOT_WHOLE = "Not all columns were searched: add a filter for a column.";
 type Found = {
   readonly fragment: string;
   readonly queries: ReturnType<typeof listQueries>;
-  /** The query whose rows are shown. */
+  /** The slowest query that the endpoint is known to serve: the next page that is read is one of its. */
   parameters: Parameter[];
+  /** The page that is shown, perhaps of a faster query. */
+  shown: FoundPage | undefined;
   /** Whether no slower query follows. */
   isSettled: boolean;
   isWhole: boolean;
@@ -129,7 +131,7 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
     const isSettled = queries.length === 1;
     found = {
       ...{ fragment, queries, parameters: queries[0], isSettled },
-      ...{ isWhole: isWhole(state, columns), count: undefined, starts: [] },
+      ...{ isWhole: isWhole(state, columns), count: undefined, shown: undefined, starts: [] },
     };
   }
   await showFound(options.focus);
@@ -151,18 +153,19 @@ async function showFound(focus?: Position, isFresh = false): Promise<void> {
   if (of.isSettled || page.rows.length > 0) await showPage(of, page, focus);
   if (of.isSettled) {
     progress.end();
-    if (of.count === undefined || isFresh) void countFound(of, page);
+    if (of.count === undefined || isFresh) void countFound(of);
     return;
   }
   const rest = await settle(of, page);
   if (found !== of) return;
   progress.end();
-  const isSame = page.hasMore === rest.hasMore && toIds(page) === toIds(rest);
+  const isSame =
+    (page.next === undefined) === (rest.next === undefined) && toIds(page) === toIds(rest);
   if (isSame && rest.rows.length > 0) showRange(of, rest);
   // The user may be editing a row.
-  else if (isInGrid()) offerPage(of, rest);
+  else if (of.shown === page && isInGrid()) offerPage(of, rest);
   else await showPage(of, rest, focus);
-  if (of.count === undefined) void countFound(of, rest);
+  if (of.count === undefined) void countFound(of);
 }
 
 async function readShown(of: Found): Promise<FoundPage | SearchError> {
@@ -202,10 +205,10 @@ function isInGrid(): boolean {
   return document.activeElement?.closest("[data-rows] tbody") != null;
 }
 
-/** Rows that a slower query found, after a press. */
+/** Rows that a slower query found, after a press: until then, those of the faster one stay. */
 function offerPage(of: Found, page: FoundPage): void {
   const show = () => void showPage(of, page);
-  showRange(of, page);
+  if (of.shown !== undefined) showRange(of, of.shown);
   document
     .querySelector("[data-rows] .pager-links")
     ?.prepend(makeButton("Show more rows found", show));
@@ -229,15 +232,18 @@ function toNone({ isWhole }: Found): string {
   return `No rows match this search.${isWhole ? "" : ` ${NOT_WHOLE}`}`;
 }
 
-/** The line below the rows. */
-function showRange(of: Found, { rows, start, number, hasMore }: FoundPage): void {
+/** The line below the rows of a page, after which the next page begins. */
+function showRange(of: Found, page: FoundPage): void {
+  const { rows, start, number, next } = page;
+  of.shown = page;
+  of.starts[number] = { start: start + rows.length, after: next };
   const count = of.isSettled ? of.count : undefined;
   const range = rows.length === 0 ? "" : describeFound(count, { start, count: rows.length });
   const link = (name: string, rel: string, to: number) =>
     element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
   showPager(of.isWhole || range === "" ? range : `${range}. ${NOT_WHOLE}`, [
     ...(number > 1 ? [link("Previous", "prev", number - 1)] : []),
-    ...(hasMore ? [link("Next", "next", number + 1)] : []),
+    ...(next !== undefined ? [link("Next", "next", number + 1)] : []),
     ...(count !== undefined && count > currentLimit() ? [makeSelectFound(of)] : []),
   ]);
   announce(range || toNone(of));
@@ -247,7 +253,9 @@ type FoundPage = {
   readonly rows: readonly ListedRow[];
   readonly start: number;
   readonly number: number;
-  readonly hasMore: boolean;
+  readonly parameters: Parameter[];
+  /** The cursor of the rows after these. */
+  readonly next: string | undefined;
 };
 
 /** A response ends early after many bytes. */
@@ -259,26 +267,26 @@ async function readPageOf(of: Found, parameters = of.parameters): Promise<FoundP
   const pages = await readQuery(toUrl(), { parameters, max: size, ...from });
   const rows = pages.flatMap((page) => page.texts().map(toListed));
   const next = pages.at(-1)?.next;
-  of.starts[number] = { start: start + rows.length, after: next };
   const isLast = parameters === of.queries.at(-1);
   of.count = start === 0 && next === undefined && (of.isSettled || isLast) ? rows.length : of.count;
-  return { rows, start, number, hasMore: next !== undefined };
+  return { rows, start, number, parameters, next };
 }
 
 /** The rows found below those on the page, max `max`. @throws {SearchError} a request failed */
 export async function readNextFound(max: number): Promise<ListedRow[]> {
-  const after = found?.starts[readPageNumber(location.hash)]?.after;
-  if (found === undefined || after === undefined) return [];
-  const pages = await readQuery(toUrl(), { parameters: found.parameters, max, after });
+  const { parameters = [], next: after } = found?.shown ?? {};
+  if (after === undefined) return [];
+  const pages = await readQuery(toUrl(), { parameters, max, after });
   return pages.flatMap((page) => page.texts().map(toListed));
 }
 
 /** The number of all rows found, after the first are shown. */
-async function countFound(of: Found, { start, rows }: FoundPage): Promise<void> {
+async function countFound(of: Found): Promise<void> {
   const query = new URLSearchParams([...of.parameters, ["limit", "1"]]).toString();
   const headers = { prefer: "count=exact" };
   const page = await readPage(toUrl(), { query, headers }).catch(() => undefined);
-  if (found !== of || page?.count === undefined) return;
+  if (found !== of || page?.count === undefined || of.shown === undefined) return;
+  const { start, rows } = of.shown;
   const line = document.querySelector<HTMLElement>("[data-rows] [data-range=found]");
   of.count = page.count ?? undefined;
   if (line === null) return;
