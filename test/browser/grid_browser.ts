@@ -265,6 +265,14 @@ test("a row in the drawer has an address: next and previous change it, a reload 
     await keys(page, "Escape");
     await dialog("row 40.").waitFor({ state: "detached" });
     await page.waitForURL(({ hash }) => hash === "");
+    const before = await page.evaluate(() => history.length);
+    await cell(page, 39, "id").getByRole("link").dblclick();
+    await dialog("row 40.").waitFor();
+    await page.waitForLoadState("networkidle");
+    const after = await page.evaluate(() => history.length);
+    expect([await page.getByRole("dialog").count(), after - before]).toEqual([1, 0]);
+    await keys(page, "Escape");
+    await page.waitForURL(({ hash }) => hash === "");
     const box = async (row: number) => (await cell(page, row, "title").boundingBox())?.x;
     await cell(page, 1, "title").focus();
     expect(await box(1)).toBe(await box(0));

@@ -23,6 +23,8 @@ type FormDialog = {
   onClose?: () => void;
   /** Whether the form is still to be shown when its page has arrived. */
   isWanted?: () => boolean;
+  /** Opens the form again after its page was not read. */
+  retry?: () => void;
   /** The forms before and after this one: whether there is one, and the page that has it, which is then shown. */
   beside?: { has: (step: 1 | -1) => boolean; move: (step: 1 | -1) => string };
   /** Fills the form before it is shown. Returns the element that gets the focus. */
@@ -37,17 +39,26 @@ export function closeFormDialog(): boolean {
   return leave?.() ?? true;
 }
 
-/** Opens the form of a page in a dialog; opens the page itself if it has no form. */
-export async function openFormDialog(options: FormDialog): Promise<void> {
-  const { url, done, onDone, onClose, isWanted, beside, fillForm } = options;
+/** Opens the form of a page in a dialog; opens the page itself if it has no form. Returns whether the dialog is open. */
+export async function openFormDialog(options: FormDialog): Promise<boolean> {
+  const { url, isWanted } = options;
+  const { retry = () => void openFormDialog(options) } = options;
   hideSaveState();
-  const run = () => void openFormDialog(options);
   const response = await requestPage(url).catch(() => undefined);
-  if (isWanted?.() === false) return;
-  if (response === undefined) return showNotSaved(explainSilence(), { name: "Retry", run });
+  if (isWanted?.() === false) return false;
   const dialog = element("dialog", { class: "drawer" });
-  if (!fill(dialog, response.page)) return location.assign(url);
+  if (response === undefined) showNotSaved(explainSilence(), { name: "Retry", run: retry });
+  else if (fill(dialog, response.page)) {
+    openFilled(dialog, options);
+    return true;
+  } else location.assign(url);
+  return false;
+}
+
+function openFilled(dialog: HTMLDialogElement, options: FormDialog): void {
+  const { url, done, onDone, onClose, beside, fillForm } = options;
   let first = toState(dialog);
+  let wanted = url;
   const isLeft = () => toState(dialog) === first || confirm("Discard unsaved changes?");
   leave = () => {
     if (!isLeft()) return false;
@@ -60,8 +71,9 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   const move = async (step: 1 | -1) => {
     if (beside?.has(step) !== true || !isLeft()) return;
     const to = beside.move(step);
+    wanted = to;
     const next = await requestPage(to).catch(() => undefined);
-    if (!dialog.open) return;
+    if (!dialog.open || wanted !== to) return;
     if (next === undefined || !fill(dialog, next.page)) return location.assign(to);
     first = toState(dialog);
     showBeside();
@@ -96,10 +108,10 @@ export async function openFormDialog(options: FormDialog): Promise<void> {
   });
   document.querySelector("main")?.append(dialog);
   const form = dialog.querySelector("form");
-  const wanted = form === null ? null : (fillForm?.(form) ?? null);
+  const field = form === null ? null : (fillForm?.(form) ?? null);
   dialog.showModal();
-  if (wanted === null) focusFirst(dialog);
-  else wanted.focus();
+  if (field === null) focusFirst(dialog);
+  else field.focus();
 }
 
 function makeBeside(has: (step: 1 | -1) => boolean, move: (step: 1 | -1) => void): HTMLElement {

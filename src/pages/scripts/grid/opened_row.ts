@@ -15,9 +15,16 @@ import { labels, readTable } from "./store.ts";
 /** Shows the rows again after a row of another table has changed. */
 type Renew = () => void;
 
+/** The row of the drawer, also while its form is being read. */
+type Opened = { name: string };
+let shown: Opened | undefined;
+
 /** Opens a row with an address of its own. */
 export function openRow(name: string, renew: Renew): void {
-  history.pushState({ isOverRows: true }, "", withOpened(location.href, name));
+  const isNamed = isAddressed({ name });
+  // Each click of a double click opens it.
+  if (isNamed && shown?.name === name) return;
+  if (!isNamed) history.pushState({ isOverRows: true }, "", withOpened(location.href, name));
   void show(name, renew);
 }
 
@@ -25,34 +32,47 @@ export function openRow(name: string, renew: Renew): void {
 export function followOpened(renew: Renew): boolean {
   const name = readOpened(location.hash);
   const isSame = isShownAt(location.href);
-  if (!closeFormDialog())
-    history.pushState({ isOverRows: true }, "", withOpened(location.href, shown));
-  else if (name !== undefined) void show(name, renew);
+  const isClosed = closeFormDialog();
+  if (isClosed && name !== undefined) void show(name, renew);
+  else if (isClosed) shown = undefined;
+  else if (shown !== undefined)
+    history.pushState({ isOverRows: true }, "", withOpened(location.href, shown.name));
   return isSame;
 }
 
-/** The row of the drawer. */
-let shown = "";
+function isAddressed({ name }: Opened): boolean {
+  return readOpened(location.hash) === name;
+}
 
 async function show(name: string, renew: Renew): Promise<void> {
-  shown = name;
+  const opened: Opened = { name };
+  shown = opened;
   const isOwn = !name.includes("/");
-  const isNamed = () => readOpened(location.hash) === shown;
-  await openFormDialog({
-    ...{ url: toUrl(name), done: "Saved", isWanted: isNamed },
+  const isOpened = await openFormDialog({
+    ...{ url: toUrl(name), done: "Saved" },
+    isWanted: () => shown === opened && isAddressed(opened),
+    retry: () => openRow(name, renew),
     onDone: () => {
-      if (isOwn) return void renewRow(shown).then(focusShown);
+      if (isOwn) return void renewRow(opened.name).then(() => focusRow(opened));
       labels.delete(name.slice(name.indexOf("/") + 1));
       renew();
     },
     onClose: () => {
-      focusShown();
-      if (!isNamed()) return;
+      focusRow(opened);
+      if (shown !== opened) return;
+      shown = undefined;
+      if (!isAddressed(opened)) return;
       if (history.state?.isOverRows === true) history.back();
       else history.replaceState(null, "", withOpened(location.href, undefined));
     },
-    ...(isOwn && { beside: { has: (step: 1 | -1) => findBeside(step) !== undefined, move } }),
+    ...(isOwn && {
+      beside: {
+        has: (step: 1 | -1) => findBeside(opened, step) !== undefined,
+        move: (step: 1 | -1) => move(opened, step),
+      },
+    }),
   });
+  if (!isOpened && shown === opened) shown = undefined;
 }
 
 function toUrl(name: string): string {
@@ -63,22 +83,22 @@ function toUrl(name: string): string {
 }
 
 /** The row above or below. */
-function findBeside(step: 1 | -1): string | undefined {
-  const row = findRow(shown);
+function findBeside({ name }: Opened, step: 1 | -1): string | undefined {
+  const row = findRow(name);
   const next = step === 1 ? row?.nextElementSibling : row?.previousElementSibling;
   return next instanceof HTMLElement ? next.dataset["rowId"] : undefined;
 }
 
 /** Names the row above or below in the address, and returns the address of its form. */
-function move(step: 1 | -1): string {
-  shown = findBeside(step) ?? shown;
-  history.replaceState(history.state, "", withOpened(location.href, shown));
-  return toUrl(shown);
+function move(opened: Opened, step: 1 | -1): string {
+  opened.name = findBeside(opened, step) ?? opened.name;
+  history.replaceState(history.state, "", withOpened(location.href, opened.name));
+  return toUrl(opened.name);
 }
 
-function focusShown(): void {
+function focusRow({ name }: Opened): void {
   const grid = findGrid();
-  const row = findRow(shown);
+  const row = findRow(name);
   if (grid === null || row === null) return;
   focusCell(grid, { row: row.sectionRowIndex, column: findCurrent(grid).column });
 }
