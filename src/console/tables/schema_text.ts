@@ -51,9 +51,12 @@ const INDENT = "  ";
 export function addToSchema(file: string, lines: Lines, table?: string): string | undefined {
   const code = blankOut(file);
   if (code === undefined) return undefined;
-  const calls = [...code.matchAll(/\bdefineSchema\s*\(\s*(?=\{)/g)];
+  // Another function of the name, or a second schema whose tables are a variable, leaves the place open.
+  const calls = [...code.matchAll(/(?<before>function\s+|\.\s*)?\bdefineSchema\s*\(\s*/g)];
   const [call] = calls;
-  if (call === undefined || calls.length > 1) return undefined;
+  if (call === undefined || calls.length > 1 || call.groups?.["before"] !== undefined)
+    return undefined;
+  if (code[call.index + call[0].length] !== "{") return undefined;
   const tables = findObject(code, call.index + call[0].length);
   if (tables === undefined) return undefined;
   const object = table === undefined ? tables : findMember(code, tables, table);
@@ -102,8 +105,10 @@ function findMember(code: string, { start, end }: Span, name: string): Span | un
     : findObject(code, only.index + only[0].length);
 }
 
+/** Whether an object may have a member: the name of a quoted one is blank. */
 function hasMember(code: string, { start, end }: Span, name: string): boolean {
-  return [...code.slice(start, end).matchAll(new RegExp(`\\b${name}\\b`, "g"))].some(
+  const member = new RegExp(`\\b${name}\\b|\\u0000\\s*\\]?\\s*:`, "g");
+  return [...code.slice(start, end).matchAll(member)].some(
     ({ index }) => depthAt(code, start, start + index) === 1,
   );
 }

@@ -74,6 +74,14 @@ test.each([
   { name: "a table that is a variable", file: wrap("{ todos }"), table: "todos" },
   { name: "tables that are a variable", file: wrap("tables"), table: undefined },
   { name: "two schemas", file: wrap("{}") + wrap("{}"), table: undefined },
+  {
+    name: "a second schema of a variable",
+    file: `const test = defineSchema({});\n${wrap("tables")}`,
+    table: undefined,
+  },
+  { name: "a function of the name", file: "function defineSchema({ a }) {}", table: undefined },
+  { name: "a method of the name", file: "x.defineSchema({});", table: undefined },
+  { name: "tables with a quoted name", file: wrap('{ "note": {} }'), table: undefined },
   { name: "a template", file: wrap("{ todos: { [`a`]: t.string() } }"), table: undefined },
   {
     name: "a column with the name of the table",
