@@ -2,7 +2,7 @@
 
 import { CONTRACTED_FROM, contract, planContract } from "../db/mod.ts";
 import type { Config } from "../settings/mod.ts";
-import { listFormer, removeFormer } from "../tables/mod.ts";
+import { fitReaders, listFormer, removeFormer } from "../tables/mod.ts";
 import type { CommandResult, Setting } from "./command.ts";
 import { withDatabase, withPushDatabase } from "./database.ts";
 import type { Address } from "./settings.ts";
@@ -27,11 +27,16 @@ export async function runContract(
     message: `Removes what only releases before ${CONTRACTED_FROM} need: they cannot use this database again, and the only way back to them is a backup.`,
   });
   const print = args.has("json") ? () => undefined : terminal.print;
-  const removed = await withDatabase(address, config, async (admin) => [
-    ...(await contract(admin, print)),
-    ...(await withPushDatabase({ admin, address, config }, (pushing) =>
+  const removed = await withDatabase(address, config, async (admin) => {
+    const ended = await contract(admin, print);
+    // The tables of a cluster get it after the last process of 0.1.
+    await fitReaders(admin, ({ name }) =>
+      print(`Added the policy of rowhouse_reader to table ${name}`),
+    );
+    const former = await withPushDatabase({ admin, address, config }, (pushing) =>
       removeFormer(pushing, print),
-    )),
-  ]);
+    );
+    return [...ended, ...former];
+  });
   return { document: { removed }, lines: ["The upgrade is finished"] };
 }

@@ -18,6 +18,7 @@ import {
   functionsOfSet,
   indexesOf,
   isFormerName,
+  isOneServer,
   KEY_PREFIX,
   keyName,
   keysOf,
@@ -60,6 +61,8 @@ export function toFacts(
       ...toTableFacts(table),
       ...(isContracted ? [] : findFormer(table, found)),
       ...toReaderFacts(table),
+      // A distributed table of an earlier release cannot get the estimate.
+      ...(isOneServer(site) || found.has(toEstimatePath(table)) ? [toEstimateFact(table)] : []),
       ...toTypeFacts(table),
     ]),
     ...[...sets, ...views].flatMap((set) => {
@@ -121,8 +124,15 @@ function toReaderFacts({ name }: TableDefinition): Fact[] {
       `permissive for r to ${READER.role} using true with check nothing`,
     ],
     [`table ${name} / grants to ${READER.role}`, "SELECT"],
-    [`table ${name} / options of app_id`, READER.estimate],
   ];
+}
+
+function toEstimatePath({ name }: TableDefinition): string {
+  return `table ${name} / options of app_id`;
+}
+
+function toEstimateFact(table: TableDefinition): Fact {
+  return [toEstimatePath(table), READER.estimate];
 }
 
 /** The path of a column's key: its name without the sign that no other column has. */
