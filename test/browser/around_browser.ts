@@ -160,9 +160,16 @@ test("the palette finds sections of the docs, pages of all apps, keys to rotate 
     await find("rotate", `Rotate ${id}`);
     expect(await options(page).filter({ hasText: "Revoke" }).count()).toBe(0);
     await find(`rh_${id.slice(0, 6)}`, `Rotate ${id}`);
-    await input.fill("");
-    await input.pressSequentially(`rh_${id}.aB3aB3aB3`);
-    expect(await input.inputValue()).toBe(id);
+    for (const [filled, typed] of [
+      ["", `rh_${id}.aB3aB3aB3`],
+      ["", `revoke rh_${id}.aB3`],
+      [`rh_${id}.aB3aB3aB3`, "aB3"],
+    ] as const) {
+      await input.fill("");
+      await input.fill(filled);
+      await input.pressSequentially(typed);
+      expect([typed, await input.inputValue()]).toEqual([typed, id]);
+    }
     await options(page)
       .filter({ hasText: `Revoke ${id}` })
       .waitFor();

@@ -5,8 +5,9 @@ import { announce } from "./dom.ts";
 const SENT_IN_ADDRESS = 'form[method="get"] input, input[type="search"], input[role="combobox"]';
 
 /** A key that is being typed: its secret follows. */
-const TYPED = /^[A-Za-z0-9-]{1,16}_([a-z0-9]{16})\.$/;
-/** The ids of keys whose secrets are being typed. */
+const TYPED = /(?:^|[=\s"'])[A-Za-z0-9-]{1,16}_([a-z0-9]{16})\s*\.$/;
+const ID = /^[a-z0-9]{16}$/;
+/** The ids of keys whose secrets are being typed, also after a part of the key was pasted. */
 const ids = new WeakMap<HTMLInputElement, string>();
 
 /** Captures each input before the listeners of the field, which send its text. */
@@ -26,12 +27,12 @@ export function startKeySecrets(): void {
 function removeSecrets(field: EventTarget | null): void {
   if (!(field instanceof HTMLInputElement) || !field.matches(SENT_IN_ADDRESS)) return;
   const typed = TYPED.exec(field.value)?.[1];
-  if (typed !== undefined) ids.set(field, typed);
   const id = ids.get(field);
   const isContinued = id !== undefined && field.value.startsWith(id);
   const safe = typed ?? (isContinued ? id : withoutKeySecrets(field.value));
   if (id !== undefined && !isContinued && typed === undefined) ids.delete(field);
   if (safe === field.value) return;
+  if (ID.test(safe)) ids.set(field, safe);
   field.value = safe;
   announce("Secret removed");
 }
