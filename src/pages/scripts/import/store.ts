@@ -110,7 +110,9 @@ export async function store(page: Page, task: Task): Promise<void> {
   else {
     const created = rows - (isResumed === true ? 0 : replayed);
     const wrote = { created, changed: 0, deleted: 0 };
-    await recordEnd(page, { act, file: begun.name, wrote });
+    // Its end is recorded: this time it stored nothing.
+    const isAgain = begun.act !== undefined && begun.stored >= rows && created === 0;
+    if (!isAgain) await recordEnd(page, { act, file: begun.name, wrote });
     showStored(page, task, isResumed === true ? 0 : replayed);
   }
   if (page.hasHistory) return linkToImport(page, act);
