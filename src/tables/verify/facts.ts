@@ -61,7 +61,7 @@ export function toFacts(
       ...toTableFacts(table),
       ...(isContracted ? [] : findFormer(table, found)),
       ...toReaderFacts(table),
-      // A distributed table of an earlier release cannot get the estimate.
+      // On several nodes, a table of an earlier release cannot get the estimate.
       ...(isOneServer(site) || found.has(toEstimatePath(table)) ? [toEstimateFact(table)] : []),
       ...toTypeFacts(table),
     ]),
