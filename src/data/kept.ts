@@ -4,9 +4,9 @@ import { ALL_ENDPOINTS, type ColumnSet, type Endpoint, isShared } from "../table
 
 /** Functions whose plans do not grow with the columns. */
 const SMALL: ReadonlySet<Endpoint> = new Set<Endpoint>(["get", "delete"]);
-const SMALL_BYTES = 170_000;
-const OTHER_BYTES = 320_000;
-const COLUMN_BYTES = 12_000;
+const SMALL_BYTES = 90_000;
+const OTHER_BYTES = 170_000;
+const COLUMN_BYTES = 7_000;
 
 /** Functions of all tables that write a single row by the table's own function, which has plans. */
 const OF_ONE_ROW: ReadonlySet<Endpoint> = new Set<Endpoint>([
@@ -18,7 +18,7 @@ const OF_ONE_ROW: ReadonlySet<Endpoint> = new Set<Endpoint>([
 export type Kept = Readonly<Record<Endpoint, readonly Touched[]>>;
 
 /**
- * An estimate for each function, as measured with 4 to 40 columns: `bun run bench tables` measures whole sessions. A function of all tables
+ * An estimate for each function, as measured with 8 and 40 columns: `bun run bench tables` measures whole sessions. A function of all tables
  * keeps no plan of its own, but a session that calls it for a table knows the table.
  */
 export function estimateKept(
