@@ -83,7 +83,7 @@ export const ACCEPTED: readonly Accepted[] = [
       onPages(/^\/console\/find(\?|$)/)(difference) && adds(">Sign out</bdi>")(difference),
   },
   {
-    why: "What ends something, such as *Revoke*, is in a menu.",
+    why: "*Revoke* is in a menu; other buttons that end something",
     explains: (difference) =>
       onPages(/^\/console\//)(difference) && adds('popovertarget="menu:')(difference),
   },
