@@ -155,7 +155,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   { method: "POST", path: PATHS.consoleSignIn, access: "open", handle: handleConsoleSignInForm },
 ];
 
-/** Paths without a page: only an administrator learns that there is none. */
+/** Paths without a page: only an administrator learns that the page does not exist. */
 export const unknownConsoleRoute: Route<ConsolePageDeps> = {
   method: "GET",
   path: `${CONSOLE_PATH}/*`,
