@@ -120,6 +120,9 @@ export type Running = {
   ended: Promise<number>;
 };
 
+/** Long enough for the first `rowhouse dev` of a project while all processors are busy: 40 s were not. */
+const COMMAND_PATIENCE_MS = 120_000;
+
 /** Starts a command and collects its output. */
 export function startCommand(argv: readonly string[], options: CommandOptions): Running {
   const limit =
@@ -178,7 +181,8 @@ function toRunning(
     pid: child.pid,
     output,
     until: async (wanted) => {
-      await eventually(() => wanted.test(output()) || hasEnded, { describe: output });
+      const suffices = () => wanted.test(output()) || hasEnded;
+      await eventually(suffices, { describe: output, patienceMs: COMMAND_PATIENCE_MS });
       const match = output().match(wanted);
       if (match === null)
         throw new Error(`Ended (${child.exitCode}) without ${wanted}:\n${output()}`);
