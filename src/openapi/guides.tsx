@@ -9,6 +9,7 @@ import {
   type Route,
   readEncoding,
   readIfNoneMatch,
+  respondEmpty,
   respondNotModified,
   respondTagged,
 } from "../http/mod.ts";
@@ -51,12 +52,7 @@ export const GUIDES = [
   {
     page: "rows",
     title: "Rows in and out",
-    about: "import and export CSV or JSON; move an app to another service",
-  },
-  {
-    page: "moving",
-    title: "Moving",
-    about: "from a table of PostgreSQL, from PocketBase or Supabase",
+    about: "import and export CSV or JSON; move an app, or rows of another system",
   },
   {
     page: "limits",
@@ -95,6 +91,11 @@ const OPERATORS_GUIDES = [
 export type Guide = (typeof GUIDES | typeof OPERATORS_GUIDES)[number];
 
 export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
+
+/** Pages of earlier releases, with the page, and its section, that has their text. Links to them are in logs, mails and bookmarks. */
+export const MOVED: Readonly<Record<string, readonly [page: Guide["page"], section?: string]>> = {
+  moving: ["rows", "move-from-another-system"],
+};
 
 const FOLDER = new URL("../../docs/", import.meta.url);
 
@@ -230,6 +231,7 @@ function toLine({ page, title, about }: Guide): string {
 }
 
 const MARKDOWN = "text/markdown; charset=utf-8";
+const HEADERS = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
 
 export const guideRoutes: readonly Route<unknown>[] = [
   // The format is Markdown, but programs and browsers handle plain text.
@@ -238,7 +240,24 @@ export const guideRoutes: readonly Route<unknown>[] = [
     toRoute({ path: toMarkdownPath(guide.page), type: MARKDOWN, read: () => readGuide(guide) }),
     toPageRoute(toGuidePath(guide.page), () => toGuidePage(guide, readGuide(guide))),
   ]),
+  ...Object.entries(MOVED).flatMap(([former, [page, section]]) => [
+    toMovedRoute(
+      `/docs/${former}`,
+      toGuidePath(page) + (section === undefined ? "" : `#${section}`),
+    ),
+    toMovedRoute(`/docs/${former}.md`, toMarkdownPath(page)),
+  ]),
 ];
+
+function toMovedRoute(path: string, location: string): Route<unknown> {
+  const headers = { ...HEADERS, location };
+  return {
+    method: "GET",
+    path,
+    access: "open",
+    handle: () => respondEmpty({ status: 308, headers }),
+  };
+}
 
 /** Nothing on the page is secret, so it can be compressed. */
 function toPageRoute(path: string, make: () => Page): Route<unknown> {
@@ -253,8 +272,6 @@ function toPageRoute(path: string, make: () => Page): Route<unknown> {
     },
   };
 }
-
-const HEADERS = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
 
 type Source = { path: string; type: string; read: () => string };
 type Text = { bytes: Uint8Array<ArrayBuffer>; tag: string };

@@ -7,6 +7,5 @@ describePage("docs/sdk.md", openWikiWithTables);
 describePage("docs/push.md", openTwoServices);
 describePage("docs/mistakes.md", openWiki);
 describePage("docs/rows.md", openWiki);
-describePage("docs/moving.md", openWiki);
 describePage("docs/identity.md", openWiki);
 describePage("docs/browser.md", openRuledWiki);

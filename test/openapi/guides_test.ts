@@ -2,13 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { MOVED } from "../../src/openapi/guides.tsx";
 import { docs } from "../../src/service/routes.ts";
 import { ROOT } from "../support/command.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
 const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md"));
-const paths = docs.map(({ path }) => path).filter((path) => /\.(md|txt)$/.test(path));
+const paths = docs
+  .map(({ path }) => path)
+  .filter((path) => /\.(md|txt)$/.test(path) && !Object.hasOwn(MOVED, path.slice(6, -3)));
 
 const guides = pages.map((page) => `/docs/${page.slice(0, -3)}`);
 
@@ -84,6 +87,21 @@ for (const shape of SHAPES) {
         expect(hrefs.filter((href) => href.endsWith(".md"))).toEqual([`${path}.md`]);
         expect(text).not.toMatch(/&lt;!--|<img[^>]+src="(?!\/assets\/)/);
       }
+    });
+
+    test.each(Object.keys(MOVED))("leads from the former page %s to a section", async (former) => {
+      const { redirected, url, text } = await request(`/docs/${former}`).then(async (response) => ({
+        ...{ redirected: response.redirected, url: new URL(response.url) },
+        text: await response.text(),
+      }));
+      expect([redirected, guides.includes(url.pathname)]).toEqual([true, true]);
+      expect(text).toContain(url.hash && ` id="${url.hash.slice(1)}"`);
+      const markdown = await request(`/docs/${former}.md`);
+      expect([markdown.status, new URL(markdown.url).pathname]).toEqual([
+        200,
+        `${url.pathname}.md`,
+      ]);
+      expect(pages).not.toContain(`${former}.md`);
     });
 
     test.each(["/llms.txt", "/docs/push.md", "/docs/push"])("rejects %s", async (path) => {
