@@ -62,6 +62,14 @@ export class SilenceError extends Error {
   }
 }
 
+/** The connection was lost before anything of the statement was sent. */
+export class UnsentError extends Error {
+  constructor() {
+    super("The connection was lost before the statement was sent");
+    this.name = "UnsentError";
+  }
+}
+
 const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "23505": "unique",
   "23503": "reference",
@@ -139,6 +147,7 @@ export function isWorthAnother(failure: Failure, attempt: number): boolean {
   // Canceled by another client: a pooler's delayed cancellation, an administrator, a conflict on a standby.
   if (CANCELED.has(code)) return failure.isEarly && !isOnNode(failure) && attempt === 1;
   if (code === SESSION_ENDED || isMisrouted(error) || isOutdated(error)) return true;
+  if (error instanceof UnsentError) return true;
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
 
@@ -159,8 +168,8 @@ export function toDatabaseError(
   if (code.startsWith(SIGNAL_START)) return new SignalError(code, readField(error, "detail"));
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
-  if (isConnectFailure(error) || isMisrouted(error) || isUnconnected(error))
-    return toUnavailable(error);
+  const isUnsent = error instanceof UnsentError || isConnectFailure(error);
+  if (isUnsent || isMisrouted(error) || isUnconnected(error)) return toUnavailable(error);
   if (findLostNode(error) !== undefined) return toUnavailable(error);
   if (CUT.has(code)) return call.retry === "safe" ? toUnavailable(error) : unknownOutcome(error);
   if (call.retry === "unsafe" && UNREPORTED.some((start) => code.startsWith(start)))

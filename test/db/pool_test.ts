@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { echoColumn } from "../../src/db/pool/echo.ts";
 import { Problem } from "../../src/problem.ts";
 import { cases } from "../support/cases.ts";
 import { makeDatabase } from "../support/cluster.ts";
@@ -156,6 +157,28 @@ test("an unprepared statement needs one round trip, regardless of its values", a
   expect(sent).not.toContain("H");
   expect(sent.slice(-5)).toEqual(["P", "D", "B", "E", "S"]);
   await pool.close(0);
+});
+
+test("a write that was never sent before its connection was lost is sent again", async () => {
+  await using proxy = await openPostgresProxy();
+  await withPool({ connections: 2, url: proxy.toUrl(database.adminUrl) }, async (pool) => {
+    await pool.query("select 1", [], READ);
+    let isHeld = false;
+    // Until the first statement is described, the driver keeps the second one of the connection back.
+    proxy.onMessage(({ from, type, connection }) => {
+      isHeld ||= from === "server" && type === "t";
+      return isHeld && connection === 1 ? { hold: true, failure: "cut" } : undefined;
+    });
+    const write = (nonce: string) => {
+      const text = "insert into public.notes values ($1) returning nonce";
+      return pool.bytes(text, [nonce], { ...WRITE, brief: `${text}, ${echoColumn(2)}` });
+    };
+    const first = codeOf(write("first"));
+    const second = codeOf(write("second"));
+    await eventually(() => isHeld);
+    proxy.release();
+    expect(await Promise.all([first, second])).toEqual(["unknown_outcome", "done"]);
+  });
 });
 
 test("no caller waits behind a slow statement while a connection is free", async () => {

@@ -30,6 +30,8 @@ export type Connection = {
   /** Asks the database to cancel a statement; resolves once the request was accepted, even if it has no effect. */
   readonly cancel: (pending: Pending) => Promise<void>;
   readonly isAlive: () => boolean;
+  /** Whether no byte of a statement was sent: the driver keeps statements back, for example until an earlier one is described. */
+  readonly isUnsent: (pending: Pending) => boolean;
   /** The last warning of the last statement. On a connection for pipelining, it can belong to any statement. */
   readonly readWarning: () => Warning | undefined;
   /** Called once if the connection is lost unexpectedly. */
@@ -140,6 +142,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       return query;
     },
     cancel,
+    // The driver stores the session in a statement when it sends it.
+    isUnsent: (pending) => Reflect.get(pending, "state") === null,
     isAlive: () => !lost && !ended && socket?.destroyed === false,
     readWarning: () => warning,
     onLost: () => undefined,

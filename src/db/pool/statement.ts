@@ -5,7 +5,7 @@
  * @module
  */
 import { recordNodeError } from "../node_errors.ts";
-import { SilenceError } from "../sqlstate.ts";
+import { SilenceError, UnsentError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";
 import type { Ticker } from "./ticker.ts";
 
@@ -79,8 +79,9 @@ function makeRunning(sent: Sent, end: (end: StatementEnd) => void) {
   };
   const fail = (error: unknown): void => {
     recordNodeError(error, connection.readWarning());
-    const isSuspect = isCanceled || !connection.isAlive();
-    end({ error, isTimedOut, isAsked: isCanceled, isSuspect });
+    const isAlive = connection.isAlive();
+    const cause = !isAlive && connection.isUnsent(sent.pending) ? new UnsentError() : error;
+    end({ error: cause, isTimedOut, isAsked: isCanceled, isSuspect: isCanceled || !isAlive });
   };
   const passLimit = (now: number): void => {
     if (isTimedOut) end({ error: new SilenceError(), isTimedOut, isAsked: true, isSuspect: true });
