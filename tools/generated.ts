@@ -100,11 +100,10 @@ ${rows.join("\n")}
 
 /** The page of each generated table, between `<!-- name -->` and `<!-- /name -->`. */
 export const TABLES = {
-  settings: { page: "docs/operating.md", render: renderSettings },
   kinds: { page: "docs/data.md", render: renderKinds },
   operators: { page: "docs/data.md", render: renderOperators },
   quotas: { page: "docs/push.md", render: renderQuotas },
-  formats: { page: "docs/versioning.md", render: renderFormats },
+  formats: { page: "docs/operating.md", render: renderFormats },
   project: { page: "docs/push.md", render: renderProject },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
@@ -171,19 +170,6 @@ function renderFormats(): string {
 function renderProject(): string {
   const rows = PROJECT_PROPERTIES.map(({ name, about }) => `| \`${name}\` | ${toCell(about)} |`);
   return ["| Property | Meaning |", "|---|---|", ...rows].join("\n");
-}
-
-/** Names the file of a secret in the first column. docs/identity.md explains the settings of providers. */
-function renderSettings(): string {
-  const rows = Object.entries<Setting>(SETTINGS).map(
-    ([name, { about, initial, isSecret }]) =>
-      `| \`${name}\`${isSecret ? ", `_FILE`" : ""} | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
-  );
-  const names = PROVIDERS.flatMap(([name, { isSecret }]) =>
-    isSecret ? [name, toFileVariable(name)] : [name],
-  ).map((name) => `\`${name.replace("OIDC_<NAME>", "")}\``);
-  const providers = `| \`OIDC_<NAME>\` with ${names.join(", ")} | | [Sign-in by a provider](identity.md#sign-in-by-your-provider) |`;
-  return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows, providers].join("\n");
 }
 
 /** The limits of a schema, in the order of the table. */

@@ -7,7 +7,7 @@
 import type { Operation, OperationParameter } from "./operation.ts";
 
 /** Link to the deprecation policy. */
-const RULE = '</docs/versioning.md>; rel="deprecation"; type="text/markdown"';
+const RULE = '</docs/operating.md>; rel="deprecation"; type="text/markdown"';
 
 /** The headers of a response; empty if the request uses nothing deprecated. */
 export function deprecationHeaders(

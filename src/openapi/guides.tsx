@@ -67,20 +67,16 @@ export const GUIDES = [
   { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
   { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
   { page: "python", title: "Python", about: "rows with httpx or a generated client, sessions" },
-  {
-    page: "versioning",
-    title: "Versions",
-    about: "what can change, and how clients learn about it",
-  },
 ] as const satisfies readonly Described[];
 
 /** For people who run or study a service. */
 const OPERATORS_GUIDES = [
   { page: "console", title: "The Console", about: "administration in a browser" },
+  { page: "install", title: "Install", about: "production from an empty machine, settings, TLS" },
   {
     page: "operating",
     title: "Operating",
-    about: "production from an empty machine, settings, keys, upgrades, backup",
+    about: "monitoring, keys, apps, upgrades, versions, backup",
   },
   { page: "scaling", title: "Scaling", about: "a database on several machines" },
   { page: "security", title: "Security", about: "what each credential can do" },
@@ -95,6 +91,7 @@ export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
 /** Pages of earlier releases, with the page, and its section, that has their text. Links to them are in logs, mails and bookmarks. */
 export const MOVED: Readonly<Record<string, readonly [page: Guide["page"], section?: string]>> = {
   moving: ["rows", "move-from-another-system"],
+  versioning: ["operating", "versions"],
 };
 
 const FOLDER = new URL("../../docs/", import.meta.url);

@@ -48,6 +48,6 @@ export function evaluateOpenFunctions(open: readonly (keyof typeof OPEN)[]): Che
     );
   return warn(about, {
     message: `can ${open.map((kind) => OPEN[kind]).join(", and ")}`,
-    remedy: "run deploy/superuser.sql as a superuser in this database: see docs/operating.md",
+    remedy: "run deploy/superuser.sql as a superuser in this database: see docs/install.md",
   });
 }

@@ -1,5 +1,5 @@
 /**
- * The only reader of the environment. `.env.example` and docs/operating.md are generated from its table of settings.
+ * The only reader of the environment. `.env.example` is generated from its table of settings.
  * Reports all errors together, and never a value: it can be a secret.
  *
  * @module

@@ -1,4 +1,4 @@
-/** The settings: name, schema, default and meaning. `.env.example` and docs/operating.md are generated from it. @module */
+/** The settings: name, schema, default and meaning. `.env.example` is generated from it. @module */
 import * as v from "valibot";
 import { isProxy } from "../gateway/client_address.ts";
 import { MIN_SECRET_BYTES } from "../gateway/signature.ts";

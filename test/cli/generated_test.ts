@@ -5,13 +5,7 @@ import schema from "../../schema/mod.ts";
 import { renderTypes } from "../../src/cli/db/types.ts";
 import { readConfig, SETTINGS } from "../../src/settings/mod.ts";
 import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../src/std/limits.ts";
-import {
-  COMPOSE,
-  renderEnvExample,
-  renderPage,
-  renderSummaries,
-  TABLES,
-} from "../../tools/generated.ts";
+import { COMPOSE, renderEnvExample, renderPage, renderSummaries } from "../../tools/generated.ts";
 import { ROOT } from "../support/command.ts";
 import { definitionOf } from "../support/service.ts";
 
@@ -48,13 +42,6 @@ test.each([
 
 test.each(["1<!-- UNKNOWN -->", "x<!-- MAX_PASSKEYS -->"])("%s on a page is an error", (text) => {
   expect(() => renderPage("docs/x.md", text)).toThrow("a known number before");
-});
-
-test("the table contains every setting", () => {
-  const page = read(TABLES.settings.page);
-  const isListed = (name: string) =>
-    page.includes(`\n| \`${name}\` |`) || page.includes(`\n| \`${name}\`, `);
-  expect(Object.keys(SETTINGS).filter((name) => !isListed(name))).toEqual([]);
 });
 
 test(".env.example with every line uncommented is a valid configuration", () => {

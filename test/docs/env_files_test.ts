@@ -49,7 +49,7 @@ describe("sh", () => {
 
   test("reads settings of each page with settings, and a sender of emails", () => {
     const named = files.map(({ location }) => location.split(":")[0]);
-    for (const page of ["docs/identity.md", "docs/operating.md", "docs/tutorial.md"])
+    for (const page of ["docs/identity.md", "docs/install.md", "docs/tutorial.md"])
       expect(named).toContain(page);
     const sender = files.flatMap(({ code }) => source(code).read["MAIL_FROM"] ?? []);
     expect(sender.map(readMailFrom)).toEqual([

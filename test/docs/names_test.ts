@@ -15,7 +15,9 @@ const { any = {} } = createDataClient({ baseUrl: url, apiKey: "key" }) as Record
 const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
 
 test("the pages name the endpoints, except of pushes, and the pages, except of the Console", () => {
-  const docs = ["data", "push", "identity", "operating"].map((name) => read(`docs/${name}.md`));
+  const docs = ["data", "push", "identity", "install", "operating"].map((name) =>
+    read(`docs/${name}.md`),
+  );
   const text = docs.join("\n");
   const toDisplayed = (path: string) =>
     path.replace(":table", "{table}").replace(/^\/docs\/\w+(\.md)?$/, "/docs/<page>$1");

@@ -11,7 +11,7 @@ import { followReference, makeDocument } from "../../src/openapi/mod.ts";
 import { type FetchDeps, makeFetch } from "../../src/service/fetch.ts";
 import { routes } from "../../src/service/routes.ts";
 
-const LINK = '</docs/versioning.md>; rel="deprecation"; type="text/markdown"';
+const LINK = '</docs/operating.md>; rel="deprecation"; type="text/markdown"';
 const WHOLE = { since: "2027-01-31", until: "2028-02-01" };
 const PARTS = {
   first: { since: "2026-12-01" },

@@ -1,4 +1,4 @@
-/** Runs every command in docs/operating.md, and compares the page's numbers and names with the code. */
+/** Runs every command in docs/install.md and docs/operating.md, and compares the pages' names with the code. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,8 @@ import { pushDefinition } from "../support/push_steps.ts";
 import { definitionOf } from "../support/service.ts";
 import { share } from "../support/share.ts";
 
-const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
+const PAGES = ["docs/install.md", "docs/operating.md"];
+const page = PAGES.map((path) => readFileSync(join(ROOT, path), "utf8")).join("\n");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
   .flatMap(([, block = ""]) => block.split("\n"))
@@ -31,7 +32,7 @@ const NOTES: readonly [word: string, note: RegExp][] = [
 const database = await share(makeDatabase());
 const project = await share(makeProject());
 
-describe("the page's commands", () => {
+describe("the pages' commands", () => {
   /** The id of a live key; the page contains an invented id. */
   let keyId = "";
 
@@ -151,7 +152,7 @@ test("every term in capitals is a setting or a variable in compose.yaml", () => 
 });
 
 test.each([
-  { name: "docs/operating.md", text: page, folder: "docs" },
+  { name: PAGES.join(" and "), text: page, folder: "docs" },
   { name: "README.md", text: readme, folder: "." },
 ])("$name links to existing files", ({ text, folder }) => {
   const targets = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => target);

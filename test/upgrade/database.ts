@@ -46,7 +46,7 @@ export function toAddresses(
   };
 }
 
-/** Creates the database and its logins, as `docs/operating.md` says. */
+/** Creates the database and its logins, as `docs/install.md` says. */
 export async function createDatabase(clusterUrl: string): Promise<void> {
   await withDatabase(clusterUrl, async (superuser) => {
     await superuser.message(`create database ${DATABASE}`);

@@ -97,7 +97,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   );
 
   test(
-    "docs/operating.md leads to production with Debian's PostgreSQL, PgBouncer and nginx, and doctor reports no issue",
+    "docs/install.md leads to production with Debian's PostgreSQL, PgBouncer and nginx, and doctor reports no issue",
     async () => {
       await machine.run(shape.installBun, { isOnline: true });
       await checkOut(machine, "/opt/rowhouse", {});

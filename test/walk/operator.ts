@@ -1,4 +1,4 @@
-/** Sets up production on a machine with docs/operating.md: its blocks in order, as an operator pastes them. @module */
+/** Sets up production on a machine with docs/install.md: its blocks in order, as an operator pastes them. @module */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readBlocks } from "../docs/blocks.ts";
@@ -15,7 +15,7 @@ function toSecret(placeholder: string): string {
   return secret;
 }
 
-const SECTION = "## Install on one machine";
+const SECTION = "## One machine";
 const PROGRAM = "/opt/rowhouse";
 
 /** A step of the page: writes a file, or runs SQL or commands. */
@@ -62,7 +62,7 @@ export async function operate(machine: Machine): Promise<string> {
 
 /** Returns the steps of the section. */
 function readSteps(): Step[] {
-  const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
+  const page = readFileSync(join(ROOT, "docs/install.md"), "utf8");
   const [, rest = ""] = page.split(`${SECTION}\n`);
   const section = rest.split(/^## /m)[0] ?? "";
   const lines = section.split("\n");

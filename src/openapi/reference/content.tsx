@@ -68,7 +68,7 @@ function renderIntroduction(hasKey: boolean): Html {
           <p>
             Bodies are JSON. Every error has a stable <a href="#errors">code</a>; the message is for
             people and can change. Other possible changes are in{" "}
-            <a href={toGuidePath("versioning")}>Versions</a>, the rules for values in{" "}
+            <a href={`${toGuidePath("operating")}#versions`}>Versions</a>, the rules for values in{" "}
             <a href={toGuidePath("data")}>Data</a>. In TypeScript, use the{" "}
             <a href={toGuidePath("sdk")}>client</a>.
           </p>
