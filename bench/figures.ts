@@ -2,9 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { BENCHES } from "./benches.ts";
-import { type CommandsResult, printCommands } from "./commands.ts";
 import { PARTS } from "./options.ts";
-import { printHighlights, printSummary, type RequestsResult } from "./requests.ts";
+import { printHighlights, type RequestsResult } from "./requests.ts";
 import { readNewest, type Saved } from "./results.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -16,12 +15,6 @@ export const PAGES: readonly {
   render: (saved: Saved) => string;
 }[] = [
   { page: "bench/README.md", marker: "figures", render: renderFigures },
-  { page: "docs/figures.md", marker: "figures", render: renderSummary },
-  {
-    page: "docs/figures.md",
-    marker: "commands",
-    render: ({ commands }) => printCommands(commands as CommandsResult),
-  },
   {
     page: "README.md",
     marker: "figures",
@@ -34,13 +27,6 @@ export function renderFigures({ date, machine, ...saved }: Saved): string {
   const parts = PARTS.filter((part) => saved[part] !== undefined);
   const tables = parts.map((part) => BENCHES[part].print(saved[part]));
   return [renderConditions({ date, machine }), ...tables].join("\n\n");
-}
-
-/** Renders a line for each kind of request. */
-export function renderSummary({ date, machine, requests }: Saved): string {
-  return [renderConditions({ date, machine }), printSummary(requests as RequestsResult)].join(
-    "\n\n",
-  );
 }
 
 function renderConditions({ date, machine }: Pick<Saved, "date" | "machine">): string {

@@ -42,7 +42,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   commands   seconds of twelve common commands, started directly, by bunx, bun run and npx
   unindexed  others' requests while one app sends conditions that no index serves, to one process and to four workers; as large as
              --rows 1000000 --minutes 2
-  figures    writes the newest saved result into docs/figures.md and README.md
+  figures    writes the newest saved result into bench/README.md and README.md
   --rounds 5 --seconds 5 (people: 3 and 2) --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; if it is empty, an embedded PostgreSQL is started`;
 

@@ -178,27 +178,3 @@ export function printHighlights({ scenarios }: RequestsResult): string {
   });
   return table(["request", "req/s", `× ${CALL}`, `× ${PLAIN}`, `CPU of ${PLAIN} ÷ ours`], rows);
 }
-
-/** Renders a line for each scenario. */
-export function printSummary({
-  apps,
-  rowsPerApp,
-  pool,
-  postgres,
-  scenarios,
-}: RequestsResult): string {
-  const rows = scenarios.map(({ title, sides, ratios }) => {
-    const own = sides[ROWHOUSE];
-    const times50 = [show(own?.p50Ms, 2), show(own?.p99Ms, 2)];
-    return [
-      title,
-      show(own?.perSecond),
-      ...times50,
-      times(ratios[PLAIN]),
-      times(ratios[POSTGREST]),
-    ];
-  });
-  const head = ["request", "req/s", "p50 ms", "p99 ms", `× ${PLAIN}`, `× ${POSTGREST}`];
-  const size = `${apps} apps × ${rowsPerApp} rows, a pool of ${pool}, PostgreSQL ${postgres}, 32 connections.`;
-  return `${size}\n\n${table(head, rows)}`;
-}

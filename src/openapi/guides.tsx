@@ -55,9 +55,9 @@ export const GUIDES = [
     about: "import and export CSV or JSON; move an app, or rows of another system",
   },
   {
-    page: "limits",
-    title: "What Rowhouse does not do",
-    about: "files, webhooks, schedules, joins and others, and what to do instead",
+    page: "coming_from",
+    title: "Coming from others",
+    about: "the words of Supabase, PocketBase, PostgREST and Directus, and what is not here",
   },
   {
     page: "identity",
@@ -80,7 +80,7 @@ const OPERATORS_GUIDES = [
   },
   { page: "scaling", title: "Scaling", about: "a database on several machines" },
   { page: "security", title: "Security", about: "what each credential can do" },
-  { page: "figures", title: "Figures", about: "performance, and the machines it was measured on" },
+  { page: "limits", title: "Sizes and limits", about: "memory, connections, tables, rows, times" },
   { page: "architecture", title: "Architecture", about: "the code, from request to row" },
 ] as const satisfies readonly Described[];
 
@@ -91,6 +91,7 @@ export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
 /** Pages of earlier releases, with the page, and its section, that has their text. Links to them are in logs, mails and bookmarks. */
 export const MOVED: Readonly<Record<string, readonly [page: Guide["page"], section?: string]>> = {
   moving: ["rows", "move-from-another-system"],
+  figures: ["limits"],
   versioning: ["operating", "versions"],
 };
 
