@@ -35,6 +35,35 @@ revoke execute on function rowhouse.drop_part(text) from public;
 ${adapt("drop_tables", ["execute statement;", "perform rowhouse.drop_part(statement);"])}`;
 }
 
+/** Names the shards of the app's tables in the SQL of terms, which is in texts of JSON. A literal there can look like a table. */
+export const LOCATE_TERMS = `create or replace function rowhouse.locate_terms(app uuid, terms jsonb) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  own constant bigint := rowhouse.shard_of(app, terms ->> 'table');
+  located constant text := (terms || jsonb_build_object('shard', own,
+    'table', rowhouse.name_shard(terms ->> 'table', own)))::text;
+  -- Literals, and what is between them.
+  parts text[];
+  name text;
+begin
+  if strpos(located, 'data.\\"') = 0 then
+    return located::jsonb;
+  end if;
+  parts := array(select part[1]
+    from regexp_matches(located, '(''(?:[^''"\\\\]|\\\\.|'''')*''|[^'']+|'')', 'g') with ordinality as found (part, n)
+    order by n);
+  for name in select distinct named[1] from unnest(parts) as part,
+      regexp_matches(part, '\\mdata\\.\\\\"([^"\\\\]+)\\\\" as \\\\"\\$', 'g') as named
+    where part not like '''_%' loop
+    parts := array(select case when part like '''_%' then part
+      else replace(part, format('data.\\"%s\\" as', name), format('data.\\"%s\\" as',
+        rowhouse.name_shard(name, rowhouse.shard_of(app, name)))) end
+      from unnest(parts) with ordinality as found (part, n) order by n);
+  end loop;
+  return array_to_string(parts, '')::jsonb;
+end
+$$;`;
+
 /**
  * The functions of all tables run on the node with the app's rows, and read and write its shards there: PostgreSQL plans their
  * statements as on one server, and Citus none. The terms of a set get the names of the shards of the app, and their number.
@@ -63,22 +92,7 @@ begin
   return (parse_ident(shard_name(to_regclass(format('data.%I', name)), shard)))[2];
 end
 $$;
-create or replace function rowhouse.locate_terms(app uuid, terms jsonb) returns jsonb
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-  own constant bigint := rowhouse.shard_of(app, terms ->> 'table');
-  located text := (terms || jsonb_build_object('shard', own,
-    'table', rowhouse.name_shard(terms ->> 'table', own)))::text;
-  name text;
-begin
-  for name in select distinct named[1]
-    from regexp_matches(located, '\\mdata\\.\\\\"([^"\\\\]+)\\\\" as \\\\"\\$', 'g') as named loop
-    located := replace(located, format('data.\\"%s\\" as', name), format('data.\\"%s\\" as',
-      rowhouse.name_shard(name, rowhouse.shard_of(app, name))));
-  end loop;
-  return located::jsonb;
-end
-$$;
+${LOCATE_TERMS}
 create or replace function rowhouse.locate_indexes(terms jsonb, indexes text[]) returns text[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select array(select rowhouse.name_shard(name, (terms ->> 'shard')::bigint)
