@@ -82,22 +82,42 @@ export function declareUsed(
     .join("\n  ");
 }
 
-/** What a person's batch does besides: all rows are compared before the first insert, and read after the last. */
+/**
+ * What a person's batch does besides: all rows are compared before the first insert, and read after the last. After a rejection, the rows
+ * are compared one by one, to find the first.
+ */
 function createAs(table: ColumnSet): { terms: string; reject: string; readRows: string } {
   if (table.view === undefined) return { terms: "", reject: "", readRows: "" };
   const { app, ids } = placeholdersOf("create_many");
   const of = `${app}, ${WHO}, "$terms"`;
+  const compare = (
+    ids: string,
+    bodies: string,
+  ) => `perform rowhouse.reject_new_rows(${of}, ${ids}, ${bodies});
+    if "$terms" ? 'denied' then
+      execute "$terms" ->> 'denied' into "$denied" using ${app}, ${WHO}, ${ids}, ${bodies};
+      if "$denied" is not null then
+        perform rowhouse.reject_rule(null);
+      end if;
+    end if;`;
   return {
     terms: `"$terms" jsonb;
   "$denied" uuid[];`,
     reject: `"$terms" := rowhouse.locate_terms(${app}, rowhouse.read_terms(${quoteLiteral(setName(table))}, 2::int2));
-  perform rowhouse.reject_new_rows(${of}, ${ids}, "$all");
-  if "$terms" ? 'denied' then
-    execute "$terms" ->> 'denied' into "$denied" using ${app}, ${WHO}, ${ids}, "$all";
-    if "$denied" is not null then
-      perform rowhouse.reject_rule(null);
-    end if;
-  end if;`,
+  begin
+    ${compare(ids, '"$all"')}
+  exception when integrity_constraint_violation then
+    begin
+      while "$count" < cardinality(${ids}) loop
+        "$body" := "$all" -> "$count";
+        "$count" := "$count" + 1;
+        ${compare(`(${ids})["$count":"$count"]`, 'jsonb_build_array("$body")')}
+      end loop;
+      raise;
+    exception when integrity_constraint_violation then
+      ${NODES.raiseAgain('"$count"')}
+    end;
+  end;`,
     readRows: `"$rows" := (rowhouse.read_set_rows(${of}, ${ids})).texts;`,
   };
 }
