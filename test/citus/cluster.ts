@@ -20,6 +20,8 @@ import { withDatabase } from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
 import { type DebianCluster, startDebianCluster } from "../support/debian_cluster.ts";
 
+/** Names the folder of the programs with the extension, for tests that start a cluster of their own. */
+export const CITUS_BIN = "TEST_CITUS_BIN";
 const WORKERS = 2;
 const SETTINGS = [
   ...["shared_preload_libraries=citus", "wal_level=logical", "max_prepared_transactions=200"],

@@ -10,7 +10,15 @@ import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { isExpected, type Load, type LoadRecord, startLoad, TABLE } from "./failure_load.ts";
+import {
+  compareRecord,
+  type Load,
+  type LoadRecord,
+  STORED_ROWS,
+  type StoredRow,
+  startLoad,
+  TABLE,
+} from "./failure_load.ts";
 import { findWorkers, freeze, kill, type Node, restart, thaw } from "./node_control.ts";
 
 const COLUMNS = { title: t.string().required(), count: t.number().required() };
@@ -175,7 +183,7 @@ async function runUnderLoad(name: string, slow: readonly TestApp[], fail: () => 
   const [slowEnds, fastEnds] = [ends.filter(isSlow), ends.filter((end) => !isSlow(end))];
   if (slow.length > 0) console.log(`${name}: apps of the node: ${summarize(slowEnds)}`);
   console.log(`${name}: ${slow.length > 0 ? "other" : "all"} apps: ${summarize(fastEnds)}`);
-  await checkRecord(load);
+  checkRecord(load, await readRows());
   expect([...new Set(fastEnds.map(({ end }) => end))]).toEqual(["ok"]);
   const allowed = ["ok", "unavailable", "unknown_outcome", "timeout", "overloaded", "rate_limited"];
   expect(slowEnds.filter(({ end }) => !allowed.includes(end))).toEqual([]);
@@ -194,28 +202,14 @@ function summarize(ends: LoadRecord["ends"]): string {
   return `${ends.length} calls, ${errors.length === 0 ? "0 errors" : errors.join(", ")}, longest wait ${(longest / 1000).toFixed(2)} s`;
 }
 
-async function checkRecord({ record }: Load): Promise<void> {
-  const rows = await readRows();
-  const counted = new Map<string, number>();
-  for (const { title } of rows) counted.set(title, (counted.get(title) ?? 0) + 1);
-  const isStored = (title: string) => counted.has(title);
-  const lost = [...record.done].filter((title) => !isStored(title));
-  const doubled = [...counted].filter(([, count]) => count > 1);
-  const untrue = [...record.notDone].filter(isStored);
-  const torn = record.batches.filter((batch) => new Set(batch.map(isStored)).size > 1);
-  const counters = new Map(rows.map(({ title, count }) => [title, count]));
-  const stale = [...record.counters].filter(
-    ([title, counter]) => !isExpected(counter, counters.get(title)),
-  );
+function checkRecord({ record }: Load, rows: readonly StoredRow[]): void {
+  const { wrong, lost, doubled } = compareRecord(record, rows);
   totals.calls += record.ends.length;
   totals.acknowledged += record.done.size;
-  totals.wrong += record.wrong.length + untrue.length + torn.length;
-  totals.lost += lost.length + stale.length;
+  totals.wrong += wrong.length;
+  totals.lost += lost.length;
   totals.doubled += doubled.length;
-  expect({ wrong: record.wrong, untrue, torn }).toEqual({ wrong: [], untrue: [], torn: [] });
-  expect({ lost, stale, doubled }).toEqual({ lost: [], stale: [], doubled: [] });
+  expect({ wrong, lost, doubled }).toEqual({ wrong: [], lost: [], doubled: [] });
 }
 
-async function readRows(): Promise<{ title: string; count: number }[]> {
-  return await ask(`select title, count::float8 as count from data.${TABLE}`);
-}
+const readRows = () => ask<StoredRow>(STORED_ROWS);

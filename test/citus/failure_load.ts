@@ -104,11 +104,18 @@ async function send(caller: Caller, kind: string, request: Request): Promise<Cal
     return { end: result, body };
   };
   try {
-    const response = await fetch(`${url}${PATH}${path}`, {
-      method,
-      headers,
-      signal: AbortSignal.timeout(LOST_MS),
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    const request = (isAgain: boolean) =>
+      fetch(`${url}${PATH}${path}`, {
+        method,
+        headers,
+        keepalive: !isAgain,
+        signal: AbortSignal.timeout(LOST_MS),
+        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      });
+    // A worker that ends closes idle connections: then clients send once more on a new one.
+    const response = await request(false).catch((error: unknown) => {
+      if (Object(error).code !== "ECONNRESET") throw error;
+      return request(true);
     });
     const body = (await response.json()) as Record<string, unknown>;
     if (response.ok) return end("ok", body);
@@ -159,8 +166,35 @@ async function update(caller: Caller, counter: Counter): Promise<void> {
   if (end === "unknown_outcome" || end === "lost") counter.unknown.add(count);
 }
 
+export type StoredRow = { title: string; count: number };
+/** The query of all rows, of a superuser. */
+export const STORED_ROWS = `select title, count::float8 as count from data.${TABLE}`;
+
+/** Responses and rows that contradict each other, acknowledged writes that are not stored, and rows that are stored twice. */
+export function compareRecord(record: LoadRecord, rows: readonly StoredRow[]) {
+  const counted = new Map<string, number>();
+  for (const { title } of rows) counted.set(title, (counted.get(title) ?? 0) + 1);
+  const isStored = (title: string) => counted.has(title);
+  const counters = new Map(rows.map(({ title, count }) => [title, count]));
+  const isStale = ([title, counter]: [string, Counter]) =>
+    !isExpected(counter, counters.get(title));
+  const isTorn = (batch: string[]) => new Set(batch.map(isStored)).size > 1;
+  return {
+    wrong: [
+      ...record.wrong,
+      ...[...record.notDone].filter(isStored),
+      ...record.batches.filter(isTorn).map(String),
+    ],
+    lost: [
+      ...[...record.done].filter((title) => !isStored(title)),
+      ...[...record.counters].filter(isStale).map(String),
+    ],
+    doubled: [...counted].filter(([, count]) => count > 1).map(String),
+  };
+}
+
 /** Returns whether a counter can have this value. */
-export function isExpected({ acknowledged, unknown }: Counter, count: unknown): boolean {
+function isExpected({ acknowledged, unknown }: Counter, count: unknown): boolean {
   return count === acknowledged || (typeof count === "number" && unknown.has(count));
 }
 

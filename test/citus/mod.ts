@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { readReport, readSkipped } from "../ci/report.ts";
 import { citusUrl, closeDatabase, TEST_TEMPLATE } from "../support/citus.ts";
 import { makeDatabase, withRoot } from "../support/cluster.ts";
-import { buildCitus, startCitus } from "./cluster.ts";
+import { buildCitus, CITUS_BIN, startCitus } from "./cluster.ts";
 
 /**
  * Files that are left out, by their names: of what a cluster rejects (live updates, history, read-only apps, changes of tables other than
@@ -21,7 +21,7 @@ const PLAIN = new RegExp(
     ...["change", "retype", "replay", "live", "history", "listeners", "read_only", "first_request"],
     ...["reader", "fuzz", "lock_order", "walk_indexes", "long_texts", "claim_rows", "ended_use"],
     ...["signed_claims", "person_model", "attacks_push", "attacks_references", "stolen_login"],
-    ...["_cost_", "hostile_plan", "planted"],
+    ...["_cost_", "hostile_plan", "planted", "find_plans", "list_pipeline"],
   ].join("|"),
 );
 /** By their text: of such changes, or with functions that are made by hand for one server. */
@@ -37,6 +37,7 @@ const SUITES = [
   "./test/citus/convert_citus.ts",
   "./test/citus/failure_citus.ts",
   "./test/citus/passwords_citus.ts",
+  "./test/citus/upgrade_citus.ts",
   "test/cli/admin_archive_test.ts",
   "test/service/isolation_guard_test.ts",
   ...["test/data", "test/tables", "test/gateway", "test/records"].flatMap(listTests),
@@ -51,8 +52,9 @@ function listTests(folder: string): string[] {
 }
 
 const source = process.env["CITUS_SOURCE"];
-const started =
-  citusUrl() === undefined && source ? await startCitus(buildCitus(source)) : undefined;
+const bin = source ? buildCitus(source) : undefined;
+if (bin !== undefined) process.env[CITUS_BIN] = bin;
+const started = citusUrl() === undefined && bin !== undefined ? await startCitus(bin) : undefined;
 const url = citusUrl() ?? started?.url;
 if (url === undefined) {
   console.error(
