@@ -1,4 +1,5 @@
 /** Updates of several rows by id: all rows or none, in the order of the request. @module */
+
 import { expect, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
@@ -8,6 +9,7 @@ import { withDatabase } from "../support/cluster.ts";
 import { openTestService } from "../support/service.ts";
 import { previewsOfRun } from "../support/shape.ts";
 import { share } from "../support/share.ts";
+import { testUnlessCitus } from "../support/skip.ts";
 
 const LIST = "/v1/data/db/todos";
 const MISSING = "00000000-0000-7000-8000-000000000000";
@@ -234,28 +236,31 @@ test("lists in opposite order wait for each other, and lose no field", async () 
   expect([...states][0]).toMatch(/^\["n\d+","t\d+"\]$/);
 });
 
-test("a live app gets the changed rows of a list, and only these", async () => {
-  await using live = await openTestService({ service: { previews: ["live"] } });
-  const own = await live.makeApp(schema);
-  await setAppSwitch(live.service, own.slug, ["live", true]);
-  const json = ["a", "b", "c"].map((title) => ({ title }));
-  const created = await live.call(own, LIST, { method: "POST", json });
-  const [a, b, c] = (created.json as { rows: Row[] }).rows.map(({ id }) => id);
-  const changes = () =>
-    withDatabase(live.database.adminUrl, (admin) =>
-      readRows<{ row_id: string }>(admin, "select row_id from rowhouse.changes", []),
-    );
-  const before = (await changes()).length;
-  const list = [
-    { id: c, note: "x" },
-    { id: b, note: "n" },
-    { id: a, note: "y" },
-  ];
-  expect((await live.call(own, LIST, { method: "PATCH", json: list })).status).toBe(200);
-  const after = (await changes()).map((row) => String(row["row_id"]));
-  expect(after.length - before).toBe(2);
-  expect(after.filter((id) => id === b)).toHaveLength(1);
-});
+testUnlessCitus("no app of a cluster is live")(
+  "a live app gets the changed rows of a list, and only these",
+  async () => {
+    await using live = await openTestService({ service: { previews: ["live"] } });
+    const own = await live.makeApp(schema);
+    await setAppSwitch(live.service, own.slug, ["live", true]);
+    const json = ["a", "b", "c"].map((title) => ({ title }));
+    const created = await live.call(own, LIST, { method: "POST", json });
+    const [a, b, c] = (created.json as { rows: Row[] }).rows.map(({ id }) => id);
+    const changes = () =>
+      withDatabase(live.database.adminUrl, (admin) =>
+        readRows<{ row_id: string }>(admin, "select row_id from rowhouse.changes", []),
+      );
+    const before = (await changes()).length;
+    const list = [
+      { id: c, note: "x" },
+      { id: b, note: "n" },
+      { id: a, note: "y" },
+    ];
+    expect((await live.call(own, LIST, { method: "PATCH", json: list })).status).toBe(200);
+    const after = (await changes()).map((row) => String(row["row_id"]));
+    expect(after.length - before).toBe(2);
+    expect(after.filter((id) => id === b)).toHaveLength(1);
+  },
+);
 
 test("a list of rows that are too large together is rejected", async () => {
   const rows = await make(1000);

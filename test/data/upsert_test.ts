@@ -1,4 +1,5 @@
 /** Upserts: `POST` with `onConflict`. */
+
 import { describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Scope } from "../../src/principal.ts";
@@ -9,6 +10,7 @@ import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { type Call, openTestService } from "../support/service.ts";
 import { share } from "../support/share.ts";
+import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
   places: { name: t.string() },
@@ -200,36 +202,39 @@ test("an update of rows that exist only requires the columns that find them, and
   ]);
 });
 
-test("an update of rows that exist only finds them again after it waited for a lock", async () => {
-  const query = "onConflict=text&existing=only";
-  const { json } = await upsert("onConflict=text", [
-    { text: "moved", count: 1 },
-    { text: "other", count: 1 },
-  ]);
-  const [moved, other] = (json as Upserted).rows;
-  const ids = [moved?.id ?? "", other?.id ?? ""] as const;
-  const block = { text: "select from data.things where id = $1 for update", values: [ids[0]] };
-  const waiting = await whileDone(service.database.adminUrl, block, async (session) => {
-    const sent = upsert(query, [
-      { text: "moved", count: 2 },
-      { text: "gone", count: 2 },
+testUnlessCitus("locks a row by hand on one server")(
+  "an update of rows that exist only finds them again after it waited for a lock",
+  async () => {
+    const query = "onConflict=text&existing=only";
+    const { json } = await upsert("onConflict=text", [
+      { text: "moved", count: 1 },
+      { text: "other", count: 1 },
     ]);
-    await eventually(async () => (await countLockWaits(service.service.admin)) > 0, {
-      describe: () => "the wait for the lock",
+    const [moved, other] = (json as Upserted).rows;
+    const ids = [moved?.id ?? "", other?.id ?? ""] as const;
+    const block = { text: "select from data.things where id = $1 for update", values: [ids[0]] };
+    const waiting = await whileDone(service.database.adminUrl, block, async (session) => {
+      const sent = upsert(query, [
+        { text: "moved", count: 2 },
+        { text: "gone", count: 2 },
+      ]);
+      await eventually(async () => (await countLockWaits(service.service.admin)) > 0, {
+        describe: () => "the wait for the lock",
+      });
+      await session.unsafe("update data.things set text = 'gone' where id = $1", [ids[0]]);
+      await session.unsafe("update data.things set text = 'moved' where id = $1", [ids[1]]);
+      return { sent };
     });
-    await session.unsafe("update data.things set text = 'gone' where id = $1", [ids[0]]);
-    await session.unsafe("update data.things set text = 'moved' where id = $1", [ids[1]]);
-    return { sent };
-  });
-  // A row has taken the place of the one that was locked first.
-  expect((await waiting.sent).json).toMatchObject({
-    rows: [
-      { id: ids[1], count: 2 },
-      { id: ids[0], count: 2 },
-    ],
-    results: ["updated", "updated"],
-  });
-});
+    // A row has taken the place of the one that was locked first.
+    expect((await waiting.sent).json).toMatchObject({
+      rows: [
+        { id: ids[1], count: 2 },
+        { id: ids[0], count: 2 },
+      ],
+      results: ["updated", "updated"],
+    });
+  },
+);
 
 test("an unchanged row keeps its tag; a change sets its time", async () => {
   const query = "onConflict=text";
@@ -385,26 +390,29 @@ test("an idempotency key replays the response, its status and its results", asyn
   }
 });
 
-test("records the changes of a live app, of written rows only", async () => {
-  const live = await service.makeApp(schema);
-  await setAppSwitch(service.service, live.slug, ["live", true]);
-  const send = async (json: unknown, query = "onConflict=text") =>
-    (await service.call(live, `${THINGS}?${query}`, { method: "POST", json })).json as Upserted;
-  const { rows } = await send([{ text: "a" }, { text: "b" }, { text: "c" }]);
-  await send([{ text: "a", count: 8 }, { text: "b" }, { text: "d" }]);
-  const { results } = await send([{ text: "a", count: 9 }], "onConflict=text&existing=ignore");
-  expect(results).toEqual(["ignored"]);
-  await send([{ text: "b", count: 2 }, { text: "none" }], "onConflict=text&existing=only");
-  const recorded = await readTexts(
-    "select row_id::text as text from rowhouse.changes where app_id = $1 and row_id is not null",
-    [live.id],
-  );
-  const [a = "", b = "", c = ""] = rows.map(({ id }) => id);
-  expect(recorded).toHaveLength(6);
-  expect(recorded.filter((id) => id === a)).toHaveLength(2);
-  expect(recorded.filter((id) => id === b)).toHaveLength(2);
-  expect(recorded.filter((id) => id === c)).toHaveLength(1);
-});
+testUnlessCitus("no app of a cluster is live")(
+  "records the changes of a live app, of written rows only",
+  async () => {
+    const live = await service.makeApp(schema);
+    await setAppSwitch(service.service, live.slug, ["live", true]);
+    const send = async (json: unknown, query = "onConflict=text") =>
+      (await service.call(live, `${THINGS}?${query}`, { method: "POST", json })).json as Upserted;
+    const { rows } = await send([{ text: "a" }, { text: "b" }, { text: "c" }]);
+    await send([{ text: "a", count: 8 }, { text: "b" }, { text: "d" }]);
+    const { results } = await send([{ text: "a", count: 9 }], "onConflict=text&existing=ignore");
+    expect(results).toEqual(["ignored"]);
+    await send([{ text: "b", count: 2 }, { text: "none" }], "onConflict=text&existing=only");
+    const recorded = await readTexts(
+      "select row_id::text as text from rowhouse.changes where app_id = $1 and row_id is not null",
+      [live.id],
+    );
+    const [a = "", b = "", c = ""] = rows.map(({ id }) => id);
+    expect(recorded).toHaveLength(6);
+    expect(recorded.filter((id) => id === a)).toHaveLength(2);
+    expect(recorded.filter((id) => id === b)).toHaveLength(2);
+    expect(recorded.filter((id) => id === c)).toHaveLength(1);
+  },
+);
 
 test("upserts of one row at once lose no field and store it once", async () => {
   const fields = Array.from({ length: 100 }, (_, n) => [
