@@ -101,7 +101,7 @@ ${rows.join("\n")}
 /** The page of each generated table, between `<!-- name -->` and `<!-- /name -->`. */
 export const TABLES = {
   kinds: { page: "docs/data.md", render: renderKinds },
-  operators: { page: "docs/data.md", render: renderOperators },
+  operators: { page: "docs/query.md", render: renderOperators },
   quotas: { page: "docs/push.md", render: renderQuotas },
   formats: { page: "docs/operating.md", render: renderFormats },
   project: { page: "docs/push.md", render: renderProject },

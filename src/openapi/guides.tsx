@@ -31,8 +31,12 @@ type Described = { readonly page: string; readonly title: string; readonly about
 /** For people who build an app, in reading order. */
 export const GUIDES = [
   { page: "tutorial", title: "Tutorial", about: "build your own app, step by step" },
-  { page: "data", title: "Data", about: "tables, endpoints, values, limits, errors" },
-  { page: "sdk", title: "Clients", about: "the two clients, with every method and option" },
+  { page: "data", title: "Data", about: "tables, rows, values, limits, errors" },
+  {
+    page: "query",
+    title: "Query",
+    about: "conditions, related rows, groups, upserts, live updates (preview)",
+  },
   {
     page: "browser",
     title: "Rules for people",
@@ -49,6 +53,7 @@ export const GUIDES = [
     about: "rename, retype and drop pushed tables and columns",
   },
   { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
+  { page: "clients", title: "Clients", about: "packages, options, sign-in in pages, React" },
   {
     page: "rows",
     title: "Rows in and out",
@@ -93,6 +98,7 @@ export const MOVED: Readonly<Record<string, readonly [page: Guide["page"], secti
   moving: ["rows", "move-from-another-system"],
   figures: ["limits"],
   versioning: ["operating", "versions"],
+  sdk: ["clients"],
 };
 
 const FOLDER = new URL("../../docs/", import.meta.url);

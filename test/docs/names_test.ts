@@ -9,13 +9,13 @@ import { ROOT } from "../support/command.ts";
 import { findSources } from "../support/examples.ts";
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
-const page = read("docs/sdk.md");
+const page = ["data", "query", "clients"].map((name) => read(`docs/${name}.md`)).join("\n");
 const url = "https://api.example.org";
 const { any = {} } = createDataClient({ baseUrl: url, apiKey: "key" }) as Record<string, object>;
 const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
 
 test("the pages name the endpoints, except of pushes, and the pages, except of the Console", () => {
-  const docs = ["data", "push", "identity", "install", "operating"].map((name) =>
+  const docs = ["data", "query", "push", "identity", "install", "operating"].map((name) =>
     read(`docs/${name}.md`),
   );
   const text = docs.join("\n");
@@ -35,7 +35,7 @@ test("the pages name the endpoints, except of pushes, and the pages, except of t
 test.each([
   { subject: "methods of a table", names: Object.keys(any) },
   { subject: "methods of the identity client", names: Object.keys(identity) },
-])("the page names the $subject", ({ names }) => {
+])("the pages name the $subject", ({ names }) => {
   expect(names.length).toBeGreaterThan(7);
   expect(names.filter((name) => !page.includes(`| \`${name}(`))).toEqual([]);
 });
@@ -43,13 +43,13 @@ test.each([
 test.each([
   { error: new DataError("", { status: 0, code: "timeout" }), name: "a DataError" },
   { error: new IdentityError(404, "unknown_app"), name: "an IdentityError" },
-])("the page names the fields of $name", ({ error }) => {
+])("the pages name the fields of $name", ({ error }) => {
   const names = Object.keys(error).filter((field) => field !== "name");
   expect(names.length).toBeGreaterThan(1);
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("the page names all options", async () => {
+test("the pages name all options", async () => {
   const files = await findSources("src/sdk");
   const code = files.map((file) => readFileSync(join(ROOT, file), "utf8")).join("\n");
   const types = [...code.matchAll(/^export type \w+Options = [^}]*?\{([\s\S]*?)^\};/gm)];

@@ -11,7 +11,7 @@ const constant = (name: string) =>
 const show = (number: number) => number.toLocaleString("en-US");
 
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
-  "docs/sdk.md": [
+  "docs/clients.md": [
     `| \`timeoutMs\` | ${show(constant("TIMEOUT_MS"))} |`,
     `| \`retries\` | ${constant("RETRIES")} |`,
     `If that is more than ${RETRY_WAIT_MAX_MS / 1000} s, it does not retry`,

@@ -3,7 +3,8 @@ import { describePage } from "./page.ts";
 import { openRuledWiki, openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
 
 describePage("docs/data.md", openWiki);
-describePage("docs/sdk.md", openWikiWithTables);
+describePage("docs/query.md", openWikiWithTables);
+describePage("docs/clients.md", openWikiWithTables);
 describePage("docs/push.md", openTwoServices);
 describePage("docs/mistakes.md", openWiki);
 describePage("docs/rows.md", openWiki);

@@ -1,4 +1,4 @@
-/** Runs the examples of lists in docs/data.md and docs/sdk.md with the preview on, over the tables of docs/data.md. */
+/** Runs the examples of docs/query.md with the preview on, over the tables of docs/data.md. */
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/schema/mod.ts";
@@ -42,11 +42,11 @@ async function makeApp() {
 
 type Creating = { create: (values: object) => Promise<{ id: string }> };
 
-testOne("the requests of docs/data.md", async () => {
+testOne("the requests of docs/query.md", async () => {
   await makeApp();
-  const { blocks } = await readPage("data.md");
+  const { blocks } = await readPage("query.md");
   const requests = blocks.filter(({ language }) => language === "sh");
-  expect(requests.length).toBeGreaterThanOrEqual(5);
+  expect(requests.length).toBeGreaterThanOrEqual(7);
   for (const { code, line } of requests) {
     const env = {
       ...process.env,
@@ -65,16 +65,18 @@ testOne("the requests of docs/data.md", async () => {
     if (next?.language !== "json") continue;
     const shown = JSON.parse(next.code);
     expect([line, Object.keys(found)]).toEqual([line, Object.keys(shown)]);
-    expect([line, found.limit, found.results]).toEqual([line, shown.limit, shown.results]);
+    const { limit, results } = shown;
+    expect([line, found.limit, found.results]).toEqual([line, limit, results]);
+    if (Object.keys(shown)[0] === "count") expect([line, found.count]).toEqual([line, shown.count]);
   }
 });
 
-testOne("the calls of docs/sdk.md", async () => {
+testOne("the calls of docs/query.md", async () => {
   const { db, garden } = await makeApp();
-  const { blocks } = await readPage("sdk.md");
+  const { blocks } = await readPage("query.md");
   const printed: unknown[][] = [];
   const console = { log: (...values: unknown[]) => printed.push(values) };
-  for (const { code } of blocks)
+  for (const { code } of blocks.filter(({ language }) => language === "ts"))
     await new AsyncFunction("db", "garden", "console", code)(db, garden, console);
   expect(printed).toEqual([
     ["Water the plants", 1, null],

@@ -47,12 +47,14 @@ export async function openTwoServices(folder: string): Promise<Setting> {
   };
 }
 
-/** As {@linkcode openWiki}, after the first steps of docs/data.md: both variables are set, and the tables are pushed. */
+/** As {@linkcode openWiki}, after docs/data.md: both variables are set, the tables are pushed, and `db.ts` has the client. */
 export async function openWikiWithTables(folder: string): Promise<Setting> {
   const { setting, url, key } = await makeWiki(folder);
   const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
-  const schema = data.find(({ code }) => code.startsWith("// schema/mod.ts\n"));
-  writeFile(folder, "schema/mod.ts", schema?.code ?? "");
+  for (const path of ["schema/mod.ts", "db.ts"]) {
+    const block = data.find(({ code }) => code.startsWith(`// ${path}\n`));
+    writeFile(folder, path, block?.code ?? "");
+  }
   const beginning = `export ROWHOUSE_URL=${url} ROWHOUSE_API_KEY=${key}\nrowhouse db push`;
   const { code, output } = await setting.shell.run(beginning);
   if (code !== 0) throw new Error(output);
@@ -97,7 +99,10 @@ function makeFiles(folder: string): void {
     names.map(([name, [path = ""]]) => [name, [join(ROOT, path)]] as const),
   );
   const options = { ...compilerOptions, paths, noUnusedLocals: false };
-  const tsconfig = { compilerOptions: options, include: ["**/*.ts", ".rowhouse/*.d.ts"] };
+  const tsconfig = {
+    compilerOptions: options,
+    include: ["**/*.ts", "**/*.tsx", ".rowhouse/*.d.ts"],
+  };
   writeFile(folder, "tsconfig.json", JSON.stringify(tsconfig));
   writeFile(folder, "package.json", JSON.stringify({ name: "wiki", type: "module" }));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));

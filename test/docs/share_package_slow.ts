@@ -1,4 +1,4 @@
-/** docs/sdk.md on sharing a packed file in a team: each way installs a working client, and a lockfile pins it. */
+/** docs/clients.md on sharing a packed file in a team: each way installs a working client, and a lockfile pins it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { runTool } from "../support/packages.ts";
 import { readBlocks } from "./blocks.ts";
 
 const [PACK = "", VENDOR = "", REGISTRY = ""] = readBlocks(
-  readFileSync(join(ROOT, "docs/sdk.md"), "utf8"),
+  readFileSync(join(ROOT, "docs/clients.md"), "utf8"),
 ).flatMap(({ mark, code }) => (mark?.text.endsWith("share_package_slow.ts") ? [code] : []));
 const USE =
   'import { defineSchema, t } from "rowhouse-client/schema";' +

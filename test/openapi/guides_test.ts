@@ -155,7 +155,7 @@ describe("the search in the docs", () => {
     { text: "CORS", path: "/docs/coming_from#access-and-people" },
     { text: "rotate", path: "/docs/operating#keys" },
     { text: "rotate a key", path: "/docs/operating#keys" },
-    { text: "date filter", path: "/docs/data#conditions-order-and-selection-preview" },
+    { text: "date filter", path: "/docs/query#conditions-order-and-selection" },
     { text: "webhooks", path: "/docs/coming_from#code-in-the-service" },
     { text: "2fa", path: "/docs/identity#a-second-factor" },
     { text: "log out", path: "/docs/identity#endpoints" },

@@ -10,7 +10,7 @@ import { readDev } from "../support/dev.ts";
 setDefaultTimeout(120_000);
 
 /** The test file of the docs. */
-const [EXAMPLE = ""] = readBlocks(readFileSync(join(ROOT, "docs/sdk.md"), "utf8")).flatMap(
+const [EXAMPLE = ""] = readBlocks(readFileSync(join(ROOT, "docs/clients.md"), "utf8")).flatMap(
   ({ mark, code }) => (mark?.text.endsWith("testing_slow.ts") ? [code] : []),
 );
 const SCHEMA = `import { defineSchema, t } from "rowhouse/schema";

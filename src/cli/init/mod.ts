@@ -193,7 +193,7 @@ const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   {
     file: "package.json",
     has: /"rowhouse"\s*:/,
-    line: "Add the rowhouse package, which schema/mod.ts imports: run bun pm pack in its repository, then bun add <path to the .tgz> here (docs/sdk.md shows how a team can share the file)",
+    line: "Add the rowhouse package, which schema/mod.ts imports: run bun pm pack in its repository, then bun add <path to the .tgz> here (docs/clients.md shows how a team can share the file)",
   },
   {
     file: ".gitignore",

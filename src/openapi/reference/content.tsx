@@ -70,7 +70,7 @@ function renderIntroduction(hasKey: boolean): Html {
             people and can change. Other possible changes are in{" "}
             <a href={`${toGuidePath("operating")}#versions`}>Versions</a>, the rules for values in{" "}
             <a href={toGuidePath("data")}>Data</a>. In TypeScript, use the{" "}
-            <a href={toGuidePath("sdk")}>client</a>.
+            <a href={toGuidePath("clients")}>client</a>.
           </p>
         </div>
         <div class="endpoint-code">
