@@ -38,22 +38,24 @@ export const GUIDES = [
     about: "conditions, related rows, groups, upserts, live updates (preview)",
   },
   {
+    page: "push",
+    title: "Pushing a schema",
+    about: "changing a schema, mistakes, environments, CI, tables that apps share",
+  },
+  {
     page: "browser",
     title: "Rules for people",
     about: "what people may read and write from a browser, without a server (preview)",
   },
   {
-    page: "push",
-    title: "Pushing a schema",
-    about: "changing a schema, environments, tables that apps share",
+    page: "identity",
+    title: "Identity",
+    about: "hosts, people, roles, endpoints, protection of accounts",
   },
-  {
-    page: "mistakes",
-    title: "I pushed a mistake",
-    about: "rename, retype and drop pushed tables and columns",
-  },
-  { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
   { page: "clients", title: "Clients", about: "packages, options, sign-in in pages, React" },
+  { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
+  { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
+  { page: "python", title: "Python", about: "rows with httpx or a generated client, sessions" },
   {
     page: "rows",
     title: "Rows in and out",
@@ -64,14 +66,6 @@ export const GUIDES = [
     title: "Coming from others",
     about: "the words of Supabase, PocketBase, PostgREST and Directus, and what is not here",
   },
-  {
-    page: "identity",
-    title: "Identity",
-    about: "hosts, people, roles, endpoints, protection of accounts",
-  },
-  { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
-  { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
-  { page: "python", title: "Python", about: "rows with httpx or a generated client, sessions" },
 ] as const satisfies readonly Described[];
 
 /** For people who run or study a service. */
@@ -99,6 +93,8 @@ export const MOVED: Readonly<Record<string, readonly [page: Guide["page"], secti
   figures: ["limits"],
   versioning: ["operating", "versions"],
   sdk: ["clients"],
+  mistakes: ["push", "explicit-changes"],
+  ci: ["push", "checks-in-ci"],
 };
 
 const FOLDER = new URL("../../docs/", import.meta.url);

@@ -129,7 +129,7 @@ test("the palette finds a push by its number, and a page of the docs", async () 
     await palette(page).getByRole("combobox").fill("checks in");
     const guide = options(page).filter({ hasText: "Checks in CI" }).first();
     await guide.waitFor();
-    expect(await guide.getAttribute("data-href")).toEndWith("/docs/ci");
+    expect(await guide.getAttribute("data-href")).toEndWith("/docs/push#checks-in-ci");
     await palette(page).getByRole("combobox").fill("wiki push 1");
     await options(page).first().filter({ hasText: "wiki: push 0001" }).waitFor();
     await page.keyboard.press("Enter");

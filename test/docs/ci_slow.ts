@@ -1,4 +1,4 @@
-/** docs/ci.md: the steps of both samples run as in a pipeline, with keys that have the page's scopes. */
+/** "Checks in CI" of docs/push.md: the steps of both samples run as in a pipeline, with keys that have the page's scopes. */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { openTestService, type TestApp } from "../support/service.ts";
 import { share } from "../support/share.ts";
 import { readBlocks } from "./blocks.ts";
 
-const blocks = readBlocks(readFileSync(join(ROOT, "docs/ci.md"), "utf8"));
+const blocks = readBlocks(readFileSync(join(ROOT, "docs/push.md"), "utf8"));
 const [github, gitlab] = blocks
   .filter(({ language }) => language === "yaml")
   .map(({ code }) => Bun.YAML.parse(code));

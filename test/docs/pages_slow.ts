@@ -6,7 +6,6 @@ describePage("docs/data.md", openWiki);
 describePage("docs/query.md", openWikiWithTables);
 describePage("docs/clients.md", openWikiWithTables);
 describePage("docs/push.md", openTwoServices);
-describePage("docs/mistakes.md", openWiki);
 describePage("docs/rows.md", openWiki);
 describePage("docs/identity.md", openWiki);
 describePage("docs/browser.md", openRuledWiki);

@@ -148,7 +148,7 @@ describe("the search in the docs", () => {
     { text: "list rows", path: "/docs#list_rows" },
     { text: "BACKUP", path: "/docs/operating#backup" },
     { text: "second fact", path: "/docs/identity#a-second-factor" },
-    { text: "upsert", path: "/docs/data#create-or-update-preview" },
+    { text: "upsert", path: "/docs/query#create-or-update" },
     { text: "pagination", path: "/docs/data#list" },
     { text: "null", path: "/docs/data#values" },
     { text: "429", path: "/docs/data#limits" },
@@ -248,8 +248,8 @@ describe("the search in the docs", () => {
   test("a page has its contents, its neighbors, colored code and the reader's address", async () => {
     const text = await (await fetch(`${service.url}/docs/push`)).text();
     expect(text).toContain('<nav class="contents" aria-labelledby="contents">');
-    expect(text).toContain('rel="prev" href="/docs/browser"');
-    expect(text).toContain('rel="next" href="/docs/mistakes"');
+    expect(text).toContain('rel="prev" href="/docs/query"');
+    expect(text).toContain('rel="next" href="/docs/browser"');
     expect(text).toContain('<span class="code-keyword">export</span>');
     expect(text).toContain("<span data-origin>https://api.example.org</span>");
     const data = await (await fetch(`${service.url}/docs/data`)).text();
