@@ -258,6 +258,7 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
     : `${count(rows, "row")} checked, no errors${isCompared ? "" : " in the compared rows: the table or file is too large to compare all. Others are found while storing"}.`;
   if (!isPart) steps.append(toNotice("info", text));
   announce(text);
+  if (!result.hasKeys) steps.append(toNotice("info", ALL_NEW));
   const name = isPart
     ? `Import only the ${count(rows, "row")} without errors`
     : `Import ${count(rows, "row")}`;
@@ -271,6 +272,9 @@ async function check(page: Page, file: NamedFile, choice?: SyncChoice): Promise<
   const start = { ...task, leftOut, startedAt: Date.now() };
   addButton(steps, name, () => show(() => store(page, { file, begun: start }), steps));
 }
+
+const ALL_NEW =
+  "The file has no values of a unique column: all its rows are new, also those that the table has already.";
 
 const CHOOSE_DAYS =
   "The file does not show whether its dates are day.month.year or month/day/year. Write them as 2026-10-31, or import the file with rowhouse data import --dates dmy or --dates mdy.";

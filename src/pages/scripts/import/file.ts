@@ -140,6 +140,8 @@ export type FileCheck = {
   readonly badLines: ReadonlySet<number>;
   /** Whether all rows were compared with the stored rows. */
   readonly isCompared: boolean;
+  /** Whether a row has the values of a unique constraint: without, every row is new. */
+  readonly hasKeys: boolean;
   readonly days: DaysFound;
 };
 
@@ -185,6 +187,7 @@ export async function checkFile(
     ...{ issueCount: faults.count(), faults: faults.faults() },
     ...{ badLines, rows: rows - left.size, days: reader.days() },
     isCompared: found?.isComplete ?? false,
+    hasKeys: found?.hasKeys ?? false,
   };
 }
 

@@ -45,7 +45,12 @@ type StoredOptions = {
   readonly isUpdate: boolean;
 };
 
-export type StoredRows = { readonly issues: readonly LineIssue[]; readonly isComplete: boolean };
+export type StoredRows = {
+  readonly issues: readonly LineIssue[];
+  readonly isComplete: boolean;
+  /** Whether a row has the values of a unique constraint. */
+  readonly hasKeys: boolean;
+};
 export type StoredCheck = {
   readonly add: (row: FileRow) => void;
   /** `isComplete`: all rows were compared. */
@@ -62,7 +67,8 @@ export function openStoredCheck(table: TableDefinition, options: StoredOptions):
       const asked = lookups.filter((lookup) => lookup.asked.size > 0);
       for (const lookup of asked) await findStored(lookup);
       const issues = asked.flatMap(listIssues).sort((a, b) => a.line - b.line);
-      return { issues, isComplete: asked.every(({ isComplete }) => isComplete) };
+      const isComplete = asked.every((lookup) => lookup.isComplete);
+      return { issues, isComplete, hasKeys: asked.some(({ isUnique }) => isUnique) };
     },
   };
 }
