@@ -41,7 +41,7 @@ export type ConsolePage = {
   body: Part;
   status?: number;
   /** The script of a page with a grid of rows, or of an import. */
-  script?: "rows_page" | "row_page" | "import_page";
+  script?: "rows_page" | "row_page" | "import_page" | "undo_page";
 };
 
 export function respondWithConsolePage(page: ConsolePage): Response {

@@ -34,7 +34,7 @@ export const FUNCTIONS = {
   console_list_app_roles: { retry: "safe", caller: "visitor", parameters: { app_slug: "text" }, returns: "jsonb" },
   console_list_apps: { retry: "safe", caller: "visitor", parameters: { search: "text", after_slug: "text", max_rows: "int4" }, returns: "jsonb" },
   console_list_audit: { retry: "safe", caller: "visitor", parameters: { of_actor: "text", of_action: "text", app_slug: "text", of_person: "text", from_at: "timestamptz", before_at: "timestamptz", before_id: "int8", max_rows: "int4", details_chars: "int4" }, returns: "jsonb" },
-  console_list_imports: { retry: "safe", caller: "visitor", parameters: { app_slug: "text", wanted_table: "text", of_digest: "text", of_act: "text", max_rows: "int4" }, returns: "jsonb" },
+  console_list_imports: { retry: "safe", caller: "visitor", parameters: { app_slug: "text", wanted_table: "text", of_digest: "text", of_act: "text", before_id: "int8", max_rows: "int4" }, returns: "jsonb" },
   console_list_invitations: { retry: "safe", caller: "visitor", parameters: { search: "text", after_email: "text", max_rows: "int4" }, returns: "jsonb" },
   console_list_issued_keys: { retry: "safe", caller: "visitor", parameters: { person: "uuid", max_rows: "int4" }, returns: "jsonb" },
   console_list_keys: { retry: "safe", caller: "visitor", parameters: { app_slug: "text" }, returns: "jsonb" },

@@ -24,7 +24,7 @@ const SOURCES = [
 ];
 
 /**
- * A page has at most one of the first four. Pages of rows also have `rows_page`, `row_page` or `import_page`, and pages that request a
+ * A page has at most one of the first four. Pages of rows also have `rows_page`, `row_page`, `import_page` or `undo_page`, and pages that request a
  * passkey have `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `rows_page` loads
  * `paste`.
  */
@@ -36,6 +36,7 @@ export const SCRIPT_NAMES = [
   "rows_page",
   "row_page",
   "import_page",
+  "undo_page",
   "passkey",
   "theme",
   "paste",

@@ -19,3 +19,4 @@ export * from "./read_rows.ts";
 export * from "./stopped_import.ts";
 export * from "./sync_plan.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";
+export * from "./written.ts";

@@ -38,6 +38,9 @@ test("an import is undone from its line in another tab, and its file is recogniz
     await page.getByRole("link", { name: "More rows" }).click();
     await page.getByRole("row", { name: "Created 1149", exact: true }).waitFor();
     await press(page, "Undo the import");
+    await press(page, "Stop");
+    await page.getByText(/^Undone in part: [\d,]+ deleted\.$/).waitFor();
+    await press(page, "Continue");
     await page.getByText("Undone: 1,199 deleted.").waitFor();
     await page.getByText("0: changed since it was created").waitFor();
     expect(await pages.listRows()).toMatchObject([{ id: first?.id, size: 1 }]);
@@ -55,6 +58,9 @@ test("an import is undone from its line in another tab, and its file is recogniz
 
 test("the same file is stored again after its import was undone, also in the tab that imported it", async () => {
   await withImport(pages, async (page) => {
+    await choose(page, "title\nwithout a unique value\n");
+    await press(page, "Check the file");
+    await page.getByText("all its rows are new").waitFor();
     // The second time, all its batches are replayed.
     for (const _ of [1, 2]) {
       await choose(page, makeCsv(3));

@@ -1,9 +1,10 @@
 /** Imports in the Console: a line for each, and an undo that never overwrites what someone changed since. */
-import { beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, spyOn, test } from "bun:test";
 import { readRows } from "../../src/db/mod.ts";
 import { toSessionToken } from "../../src/identity/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { ROOT } from "../support/command.ts";
 import { expectPage } from "../support/page_text.ts";
 import {
   makePerson,
@@ -32,8 +33,21 @@ let stepMs = 0;
 let ahead = 0;
 /** Whether an undo fails after its first part. */
 let isBroken = false;
+/** What someone else does between the plan of an undo and its first delete. */
+let onDelete: string | undefined;
 const now = () => {
-  if (isBroken && /at undoImport/.test(new Error().stack ?? "")) throw new Error("Planted");
+  const { stack = "" } = new Error();
+  if (onDelete !== undefined && /created_rows/.test(stack) && !/queryRows/.test(stack)) {
+    const sql = onDelete;
+    onDelete = undefined;
+    // The process waits: no other part of it runs meanwhile.
+    const script = `import postgres from "postgres";
+      await postgres(process.argv[1]).unsafe(process.argv[2]); process.exit()`;
+    const argv = [process.execPath, "-e", script, service.database.superuserUrl, sql];
+    const { success, stderr } = Bun.spawnSync(argv, { cwd: ROOT });
+    if (!success) throw new Error(stderr.toString());
+  }
+  if (isBroken && /at undoImport/.test(stack)) throw new Error("Planted");
   ahead += stepMs;
   return Date.now() + ahead;
 };
@@ -196,6 +210,92 @@ test("a row that stays keeps the rows above it, which would delete it", async ()
   expect((await list()).map(({ tag }) => tag)).toEqual(["1", "2", "3"]);
 });
 
+test("a row that changes during an undo stays, and so do the rows above it", async () => {
+  const act = await importFile(async (headers) => {
+    let under: string | undefined;
+    for (const tag of ["1", "2", "3"]) {
+      const [row] = await create([{ title: tag, tag, under }], headers);
+      under = row?.id;
+    }
+  });
+  onDelete = `update data.todos set rank = 1 where tag = '2' and app_id = '${app.id}'`;
+  const page = await undo(act);
+  expect(onDelete).toBeUndefined();
+  expectPage(page, 200, "Undone: 1 deleted.", "2 rows stay as they are:");
+  expect((await list()).map(({ tag, rank }) => [tag, rank])).toEqual([
+    ["1", null],
+    ["2", 1],
+  ]);
+});
+
+test("an undo leaves a row whose later changes the limit of the history has deleted", async () => {
+  const act = await importFile((headers) =>
+    create(
+      ["changed", "plain"].map((tag) => ({ title: tag, tag })),
+      headers,
+    ),
+  );
+  const [changed] = await list();
+  await call(`${TODOS}/${changed?.id}`, "PATCH", { rank: 1 });
+  const swept = await readRows(
+    service.service.admin,
+    `with entered as materialized (select set_config('rowhouse.app_id', $1::text, true)),
+      large as materialized (update rowhouse.row_changes set bytes = 1000000000 from entered
+        where app_id = $1::uuid and changed_by like 'key %' returning id)
+    select rowhouse.sweep_history(10, 1) as swept from (select count(*) from large) as counted`,
+    [app.id],
+  );
+  expect(swept).toEqual([{ swept: 1 }]);
+  const page = await undo(act);
+  expectPage(page, 200, "Undone: 1 deleted.", "changed</bdi></a>: changed since it was created");
+  expect(await list()).toMatchObject([{ tag: "changed", rank: 1 }]);
+});
+
+test("the history has all imports of a page, and names the older ones on the next", async () => {
+  const act = await importFile((headers) => create([{ title: "first", tag: "1" }], headers));
+  await call(`${TODOS}/${(await list())[0]?.id}`, "PATCH", { rank: 1 });
+  await service.service.admin.message(`set rowhouse.app_id = '${app.id}';
+    with of as (select actor, details from rowhouse.audit where details ->> 'act' = '${act}'),
+      written as (
+        insert into rowhouse.row_changes (app_id, table_name, row_id, changed_by, before, bytes, is_created)
+        select '${app.id}', 'todos', gen_random_uuid(), 'console ' || actor || ' ' || gen_random_uuid(),
+          '{}', 1, true from of, generate_series(1, 101)
+        returning id, split_part(changed_by, ' ', 3) as act)
+    insert into rowhouse.audit (actor, action, details)
+      select actor, 'begin_import', details || jsonb_build_object('act', act, 'from', id)
+      from of, written order by id;
+    reset rowhouse.app_id; select 1`);
+  const { text } = await visit(service, jar, `${table}/history`);
+  expect(text.match(/Began to import/g)).toHaveLength(100);
+  expect(text).not.toContain("Changed");
+  const [, older = ""] = /href="([^"]*)">Older/.exec(text) ?? [];
+  const next = (await visit(service, jar, older.replaceAll("&amp;", "&"))).text;
+  expect(next.match(/Began to import/g)).toHaveLength(2);
+  expect(next).toMatch(/Changed <bdi>rank/);
+  expect(next).not.toContain(">Older");
+});
+
+test("an undo waits at the rate limit of the Console", async () => {
+  const many = Array.from({ length: 200 }, (_, n) => ({ title: `t${n}` }));
+  const act = await importFile((headers) => create(many, headers));
+  const setTokens = async (tokens: number) =>
+    await service.service.admin.message(`
+      insert into rowhouse.buckets (name, per_minute, tokens, counted_at)
+        values ('console ${app.id}', 6000, ${tokens}, clock_timestamp())
+        on conflict (name) do update set tokens = excluded.tokens, counted_at = excluded.counted_at;
+      select 1`);
+  await setTokens(-20);
+  let waits = 0;
+  const sleep = spyOn(Bun, "sleep").mockImplementation(async (ms) => {
+    // Leases wait shorter.
+    if (Number(ms) >= 1000 && waits++ === 0) await setTokens(6000);
+    await new Promise((resolve) => setTimeout(resolve, Math.min(Number(ms), 300)));
+  });
+  const page = await undo(act).finally(() => sleep.mockRestore());
+  expect(waits).toBeGreaterThan(0);
+  expectPage(page, 200, "Undone: 200 deleted.");
+});
+
 test("an undo that the service rejects stops, and marks nothing as undone", async () => {
   const [old] = await create([{ title: "old", tag: "old" }]);
   const act = await importFile(async (headers) => {
@@ -249,8 +349,10 @@ test("many rows are undone in parts, also those that reference each other", asyn
   expectPage(part, 200, "Undone in part: 500 deleted.", "Continue");
   const path = `${table}/imports/${act}`;
   const rest = await visit(service, jar, path, { fields: readHidden(part.text) });
-  expectPage(rest, 200, "Undone: 201 deleted.");
+  // With what the first part deleted: both are one act.
+  expectPage(rest, 200, "Undone: 701 deleted.");
   expect(await list()).toEqual([]);
+  expect((await open(`${table}/history`)).match(/Undid the import/g)).toHaveLength(1);
 });
 
 test("created rows are in the history, and are deleted by an undo only if no one changed them", async () => {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Problem } from "../../problem.ts";
+import { Problem } from "../../problem.ts";
 import { mapBounded } from "../../std/map_bounded.ts";
 import type { Visit } from "../enter.tsx";
 import { callRows, isAboutRow, patiently, toRejection } from "./call.ts";
@@ -62,48 +62,100 @@ export async function keepReferenced(
     count = going.size;
     for (const { id, target } of own) if (!going.has(id)) keep(target, table.table);
   }
-  return planned.map((restored) =>
-    isCreation(restored) && restored.why === undefined
-      ? { ...restored, why: kept.get(restored.id) }
-      : restored,
-  );
+  const above = Map.groupBy(own, ({ id }) => id);
+  return planned.map((restored) => {
+    if (!isCreation(restored) || restored.why !== undefined) return restored;
+    const { id } = restored;
+    const targets = above.get(id)?.map(({ target }) => target) ?? [];
+    return { ...restored, why: kept.get(id), above: targets.filter((target) => target !== id) };
+  });
 }
 
 type Failed = { readonly restored: Restored; readonly problem: Problem };
 
-/** Deletes rows that are still as shown. Those that reference each other need several rounds. A rejection that is not about a row ends it. */
+type Deletions = {
+  rows: readonly Creation[];
+  shown: ReadonlyMap<string, string>;
+  act: string;
+};
+
+/**
+ * Deletes rows that are still as shown, below each other from the last: a row that someone changes at this moment stays, and so do those
+ * that it references, which would delete it too. A rejection that is not about a row ends it.
+ */
 export async function deleteCreated(
   visit: Visit,
-  { appId, table }: RowsTable,
-  {
-    rows,
-    shown,
-    act,
-  }: { rows: readonly Creation[]; shown: ReadonlyMap<string, string>; act: string },
+  table: RowsTable,
+  { rows, shown, act }: Deletions,
 ): Promise<{ deleted: number; failed: readonly Failed[] }> {
   let waiting = rows;
   let deleted = 0;
-  let isStopped = false;
-  for (;;) {
-    const failed: Failed[] = [];
-    await mapBounded(waiting, MAX_CALLS, async (restored) => {
-      if (isStopped) return;
-      const headers = { "if-match": shown.get(restored.id) ?? restored.now.etag };
-      const path = `${table}/${restored.id}`;
-      const call = { appId, act, method: "DELETE", path, headers } as const;
-      try {
-        await patiently(() => callRows(visit, call));
-        deleted++;
-      } catch (error) {
-        const problem = toRejection(error);
-        if (problem.code === "not_found") return;
-        isStopped ||= !isAboutRow(problem);
-        failed.push({ restored, problem });
-      }
-    });
-    const referenced = failed.filter(({ problem }) => problem.code === "still_referenced");
-    const isOver = referenced.length === 0 || failed.length === waiting.length;
-    if (isStopped || isOver) return { deleted, failed };
-    waiting = failed.flatMap(({ restored }) => (isCreation(restored) ? [restored] : []));
+  const failed: Failed[] = [];
+  while (waiting.length > 0) {
+    const referenced = new Set(waiting.flatMap(({ above = [] }) => above));
+    const last = waiting.filter(({ id }) => !referenced.has(id));
+    // Rows in a circle need several rounds.
+    const isCircle = last.length === 0;
+    const part = isCircle ? waiting : last;
+    const now = await deletePart(visit, table, { rows: part, shown, act });
+    deleted += now.deleted;
+    if (now.isStopped) return { deleted, failed: [...failed, ...now.failed] };
+    const again = new Set(
+      isCircle && now.deleted > 0
+        ? now.failed.flatMap(({ restored, problem }) =>
+            problem.code === "still_referenced" ? [restored.id] : [],
+          )
+        : [],
+    );
+    const stays = now.failed.filter(({ restored }) => !again.has(restored.id));
+    const left = waiting.filter((row) => again.has(row.id) || !part.includes(row));
+    const kept = listAbove(stays, left);
+    const message = `a row of ${table.table} references it`;
+    const problem = new Problem("still_referenced", { message });
+    failed.push(...stays, ...kept.map((restored) => ({ restored, problem })));
+    waiting = left.filter((row) => !kept.includes(row));
   }
+  return { deleted, failed };
+}
+
+/** Those of the rows that a row which stays references, also over others. */
+function listAbove(stays: readonly Failed[], rows: readonly Creation[]): Creation[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const kept = new Set<Creation>();
+  const lookAt = (ids: readonly string[] = []): void => {
+    for (const id of ids) {
+      const row = byId.get(id);
+      if (row === undefined || kept.has(row)) continue;
+      kept.add(row);
+      lookAt(row.above);
+    }
+  };
+  for (const { restored } of stays) if (isCreation(restored)) lookAt(restored.above);
+  return [...kept];
+}
+
+async function deletePart(
+  visit: Visit,
+  { appId, table }: RowsTable,
+  { rows, shown, act }: Deletions,
+): Promise<{ deleted: number; failed: readonly Failed[]; isStopped: boolean }> {
+  let deleted = 0;
+  let isStopped = false;
+  const failed: Failed[] = [];
+  await mapBounded(rows, MAX_CALLS, async (restored) => {
+    if (isStopped) return;
+    const headers = { "if-match": shown.get(restored.id) ?? restored.now.etag };
+    const path = `${table}/${restored.id}`;
+    const call = { appId, act, method: "DELETE", path, headers } as const;
+    try {
+      await patiently(() => callRows(visit, call));
+      deleted++;
+    } catch (error) {
+      const problem = toRejection(error);
+      if (problem.code === "not_found") return;
+      isStopped ||= !isAboutRow(problem);
+      failed.push({ restored, problem });
+    }
+  });
+  return { deleted, failed, isStopped };
 }

@@ -24,6 +24,7 @@ import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "..
 import { toKeysPath, toPersonPath, toSwitchPath } from "../paths.ts";
 import { listChanged, toKind, toRowBefore } from "./history_plan.ts";
 import {
+  endPage,
   type History,
   readChangeId,
   readGroups,
@@ -32,7 +33,7 @@ import {
   toHistoryPath,
   toRestorePath,
 } from "./history_read.ts";
-import { listImports, toImportCells } from "./imports.tsx";
+import { listImports, MAX_IMPORTS, toImportCells } from "./imports.tsx";
 import { findRows } from "./list.ts";
 import { type RowsTable, renderValues, respondWithRowsPage } from "./table.tsx";
 
@@ -40,14 +41,19 @@ export async function handleTableHistory(visit: Visit, table: RowsTable): Promis
   const query = new Map(readParameters(visit.context.query));
   const isDeleted = query.get("deleted") === "yes";
   const before = readChangeId(query.get("before"));
-  const { history, groups, older, border } = await readGroups(visit, table, {
+  const page = await readGroups(visit, table, {
     ...{ isDeleted, before, above: readChangeId(query.get("above")) },
   });
-  const imports = isDeleted ? [] : await listImports(visit, table);
-  const shown = imports.filter(({ kept: { lastId } }) => {
-    const place = lastId ?? -1;
-    return place >= border && place < (before ?? Number.POSITIVE_INFINITY);
-  });
+  const { history } = page;
+  const imports = isDeleted
+    ? []
+    : await listImports(visit, table, { before, max: MAX_IMPORTS + 1 });
+  const last = imports[MAX_IMPORTS - 1]?.place ?? 0;
+  const isLong = imports.length > MAX_IMPORTS && last > page.border;
+  const { groups, older, border } = isLong ? endPage(page, last) : page;
+  const shown = imports.filter(
+    ({ place, kept }) => place >= border && kept.created + kept.changed + kept.deleted > 0,
+  );
   const path = toHistoryPath(table.path);
   return respondWithRowsPage(table, {
     title: isDeleted ? "Deleted rows" : "History",
@@ -129,7 +135,7 @@ type Lines = { readonly groups: readonly Group[]; readonly imports: readonly Imp
 
 function renderGroups(table: Listed, { groups, imports }: Lines): Html {
   const ofImports = imports.map((of) => ({
-    place: of.kept.lastId ?? 0,
+    place: of.place,
     cells: toImportCells(table, of, table.now),
   }));
   const ofGroups = groups.flatMap((group) => {

@@ -27,8 +27,13 @@ export type Restored = { readonly id: string; readonly before: Row } & (
       readonly later: readonly string[];
     }
   | { readonly kind: "create"; readonly values: ReadonlyMap<string, string> }
-  /** A row that was created. `why`: it stays all the same. */
-  | { readonly kind: "delete"; readonly now: NowRow; readonly why: string | undefined }
+  /** A row that was created. `why`: it stays all the same. `above`: the other created rows that it references. */
+  | {
+      readonly kind: "delete";
+      readonly now: NowRow;
+      readonly why: string | undefined;
+      readonly above?: readonly string[];
+    }
   /** `isDone`: because it is as before the changes. */
   | { readonly kind: "none"; readonly why: string; readonly isDone: boolean }
 );

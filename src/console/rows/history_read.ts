@@ -114,19 +114,26 @@ export async function readGroups(visit: Visit, table: RowsTable, page: Page) {
     if (border === before && last.id < before) border = last.id;
     ({ changes } = await read(last.id));
   }
-  const begun = groups.filter((group) => toFirst(group) >= border);
-  const continued = begun.filter((group) => group.some(({ id }) => id < border));
-  const hasOlder = changes.length > 0 || begun.length < groups.length;
+  const ended = endPage({ history, groups }, border);
+  const hasOlder = changes.length > 0 || ended.groups.length < groups.length;
   return {
-    history,
+    ...ended,
     /** The page ends before this change. */
     border: hasOlder ? border : 0,
-    groups: begun.filter((group) => toFirst(group) < before),
-    older: hasOlder && {
-      before: border,
-      above: Math.max(border, ...continued.map((group) => toFirst(group) + 1)),
-    },
+    groups: ended.groups.filter((group) => toFirst(group) < before),
+    older: hasOlder && ended.older,
   };
+}
+
+/** The page without the groups that begin below this change, where the next page continues. */
+export function endPage(
+  { history, groups }: { history: History; groups: readonly (readonly RowChange[])[] },
+  border: number,
+) {
+  const begun = groups.filter((group) => toFirst(group) >= border);
+  const continued = begun.filter((group) => group.some(({ id }) => id < border));
+  const above = Math.max(border, ...continued.map((group) => toFirst(group) + 1));
+  return { history, border, groups: begun, older: { before: border, above } };
 }
 
 /** Changes are listed from the newest to the oldest. */

@@ -11,10 +11,9 @@ import {
   toLabel,
   toRowPath,
 } from "../../pages/mod.ts";
-import { Problem } from "../../problem.ts";
-import { type Import, logImport } from "../../records/console/mod.ts";
+import type { Import } from "../../records/console/mod.ts";
+import { type Kept, nameWritten } from "../../rows/mod.ts";
 import { inDigits, showCount } from "../../std/count.ts";
-import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import {
   renderCancel,
@@ -24,44 +23,34 @@ import {
   renderTable,
   renderTime,
 } from "../parts.tsx";
-import { toSwitchPath } from "../paths.ts";
+import { toAppPath, toSwitchPath } from "../paths.ts";
+import { patiently } from "./call.ts";
 import { toKind, toRowBefore } from "./history_plan.ts";
 import { readChangeId, readChanges, toHistoryPath } from "./history_read.ts";
-import { type Kept, readPart, type Undone, undoImport } from "./import_undo.ts";
-import { listImports, nameCounts, nameImport, toImportCells, toImportPath } from "./imports.tsx";
+import { readPart, runUndo, type UndoStep } from "./import_undo.ts";
+import { findImport, nameImport, toImportCells, toImportPath } from "./imports.tsx";
 import { findRows } from "./list.ts";
 import { type RowsTable, respondWithRowsPage } from "./table.tsx";
 
-async function findImport(visit: Visit, table: RowsTable): Promise<Import> {
-  const act = visit.context.params["act"] ?? "";
-  const [of] = isUuid(act) ? await listImports(visit, table, { act }) : [];
-  if (of === undefined) throw new Problem("not_found", { message: "There is no such import" });
-  return of;
-}
-
 export async function handleImportPage(visit: Visit, table: RowsTable): Promise<Response> {
-  return await respondWithImport(visit, table, { of: await findImport(visit, table) });
+  const of = await findImport(visit, table, visit.context.params["act"]);
+  return await respondWithImport(visit, table, { of });
 }
 
-/** A request undoes for about this long; another one continues. */
+/** Of a form without a script, which shows no progress. */
 const UNDO_MS = 20_000;
 
 export async function handleUndo(visit: Visit, table: RowsTable): Promise<Response> {
-  const of = await findImport(visit, table);
-  const act = visit.deps.makeId();
-  const before = readChangeId(visit.fields.get("before"));
-  const until = visit.deps.now() + UNDO_MS;
-  const { file } = of;
-  // First: what an interrupted undo has written is found too.
-  await logImport(visit.deps, table, { step: "begin_undo", about: { act, of: of.act, file } });
-  const undone = await undoImport(visit, table, { of, act, before, until });
-  const { created, restored: changed, deleted } = undone;
-  const about = { act, file, wrote: { created, changed, deleted } };
-  await logImport(visit.deps, table, { step: "undo_import", about });
+  const of = await findImport(visit, table, visit.context.params["act"]);
+  const place = {
+    act: visit.fields.get("act"),
+    before: readChangeId(visit.fields.get("before")),
+  };
+  const undone = await runUndo(visit, table, { of, place, ms: UNDO_MS });
   return await respondWithImport(visit, table, { of, undone });
 }
 
-type Shown = { of: Import; undone?: Undone | undefined };
+type Shown = { of: Import; undone?: UndoStep | undefined };
 
 async function respondWithImport(
   visit: Visit,
@@ -74,6 +63,7 @@ async function respondWithImport(
   return respondWithRowsPage(table, {
     title: `${of.isUndo ? "Undo" : "Import"} of ${of.file}`,
     actions: [renderLink("History", toHistoryPath(table.path))],
+    script: "undo_page",
     body: [
       undone && renderUndone(table, undone),
       <p>
@@ -93,7 +83,11 @@ async function respondWithImport(
   });
 }
 
-function renderUndoForm({ token }: Visit, { path }: RowsTable, { of, undone }: Shown): Html {
+function renderUndoForm(
+  { token }: Visit,
+  { path, slug, table }: RowsTable,
+  { of, undone }: Shown,
+): Html {
   const { created, changed, deleted } = of.kept;
   const rest = undone?.rest;
   const parts = [
@@ -101,10 +95,13 @@ function renderUndoForm({ token }: Visit, { path }: RowsTable, { of, undone }: S
     ...(changed > 0 ? [`restores ${inDigits(changed)} changed`] : []),
     ...(deleted > 0 ? [`restores ${inDigits(deleted)} deleted`] : []),
   ];
-  return renderForm({
+  const form = renderForm({
     action: toImportPath(path, of.act),
     token,
-    hidden: rest?.before === undefined ? {} : { before: String(rest.before) },
+    hidden: {
+      ...(rest === undefined ? {} : { act: undone?.act ?? "" }),
+      ...(rest?.before === undefined ? {} : { before: String(rest.before) }),
+    },
     fields: [
       <p>
         {rest === undefined ? `The undo ${parts.join(", ")}.` : "The rest is not undone yet."} Rows
@@ -115,12 +112,15 @@ function renderUndoForm({ token }: Visit, { path }: RowsTable, { of, undone }: S
     tone: "danger",
     cancel: renderCancel(toHistoryPath(path), "danger"),
   });
+  const script = {
+    ...{ url: `${toAppPath(slug)}/data/${encodeURIComponent(table)}`, path, of: of.act },
+    rows: created + changed + deleted,
+  };
+  return <div data-undo={JSON.stringify(script)}>{form}</div>;
 }
 
-function renderUndone(table: RowsTable, undone: Undone): Part {
-  const { deleted, restored, created, kept, rest } = undone;
-  const counts = { changed: restored, created, deleted };
-  const text = `${rest === undefined ? "Undone" : "Undone in part"}: ${nameCounts(counts)}.`;
+function renderUndone(table: RowsTable, { total, kept, rest }: UndoStep): Part {
+  const text = `${rest === undefined ? "Undone" : "Undone in part"}: ${nameWritten(total)}.`;
   return [
     renderNotice("info", text),
     rest?.why !== undefined && renderError(`The undo stopped: ${rest.why}`, []),
@@ -162,7 +162,8 @@ async function renderRows(visit: Visit, table: RowsTable, of: Import): Promise<P
   const { ids } = await readPart(visit, table, { of, before, max: PAGE_ROWS });
   const { changes } = await readChanges(visit, table, ids);
   const rowIds = [...new Set(changes.map(({ rowId }) => rowId))];
-  const found = await findRows(visit, { ...table, ids: rowIds });
+  // The page is also the result of an undo, which can have used up the limit.
+  const found = await patiently(() => findRows(visit, { ...table, ids: rowIds }));
   const rows = new Map(found.map(({ row }) => [row.id, row]));
   const lines = changes.map((change) => {
     const { rowId } = change;

@@ -1,7 +1,7 @@
 /**
  * Undoes an import, or an undo of one: deletes the rows that it created, restores those that it changed, and creates those that it
  * deleted. What someone changed since stays, and is named. It reads and writes the changes part by part, newest first, so that it
- * can stop or be interrupted after any part: what is undone is not undone again.
+ * can stop or be interrupted after any part: what is undone is not undone again, and a request that continues belongs to the same act.
  *
  * @module
  */
@@ -9,28 +9,26 @@ import { SENT_IDS_PREFERENCE } from "../../data/mod.ts";
 import { shortenId } from "../../kinds/mod.ts";
 import { toLabel } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
-import { type Import, readConsole } from "../../records/console/mod.ts";
+import { type Import, logImport, readConsole } from "../../records/console/mod.ts";
+import type { Kept, UndoAnswer } from "../../rows/mod.ts";
 import { toMessages, type Visit } from "../enter.tsx";
 import { callRows, isAboutRow, patiently, toRejection } from "./call.ts";
 import { deleteCreated, isCreation, keepReferenced } from "./created_rows.ts";
 import { planRestore, type Restored, toBatches } from "./history_plan.ts";
 import { readChanges } from "./history_read.ts";
+import { listImports } from "./imports.tsx";
 import { findRows, tagOf } from "./list.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** Max changes of a part. */
 const PART_ROWS = 500;
 
-/** A row that stays as it is. */
-export type Kept = { readonly id: string; readonly label: string; readonly why: string };
-
-export type Undone = {
+type Undone = {
   deleted: number;
   restored: number;
   created: number;
   readonly kept: Kept[];
-  /** Changes that are not undone yet: those older than `before`, or all; and why, unless only the time was over. */
-  rest: { readonly before: number | undefined; readonly why?: string } | undefined;
+  rest: UndoAnswer["rest"];
 };
 
 type Options = {
@@ -55,7 +53,41 @@ export async function readPart(
   });
 }
 
-export async function undoImport(
+/** The act of an undo that continues, and the part from which it does. */
+export type UndoPlace = { readonly act: string | undefined; readonly before: number | undefined };
+
+export type UndoStep = Undone & Pick<UndoAnswer, "act" | "total">;
+
+/** Undoes for about this long; another step continues. `total`: with the earlier steps of the act. */
+export async function runUndo(
+  visit: Visit,
+  table: RowsTable,
+  { of, place, ms }: { of: Import; place: UndoPlace; ms: number },
+): Promise<UndoStep> {
+  const until = visit.deps.now() + ms;
+  const { file } = of;
+  const begun =
+    place.act !== undefined && of.undone?.act === place.act
+      ? (await listImports(visit, table, { act: place.act })).find(
+          ({ personId }) => personId === table.me.id,
+        )
+      : undefined;
+  const act = begun?.act ?? visit.deps.makeId();
+  // First: what an interrupted undo has written is found too.
+  if (begun === undefined)
+    await logImport(visit.deps, table, { step: "begin_undo", about: { act, of: of.act, file } });
+  const undone = await undoImport(visit, table, { of, act, before: place.before, until });
+  const { created = 0, changed = 0, deleted = 0 } = begun?.ended ?? {};
+  const total = {
+    created: created + undone.created,
+    changed: changed + undone.restored,
+    deleted: deleted + undone.deleted,
+  };
+  await logImport(visit.deps, table, { step: "undo_import", about: { act, file, wrote: total } });
+  return { ...undone, act, total };
+}
+
+async function undoImport(
   visit: Visit,
   table: RowsTable,
   { of, ...options }: Options & { of: Import },

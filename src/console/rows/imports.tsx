@@ -2,28 +2,42 @@
 /** The imports into a table: a line for each. @module */
 
 import type { Html, Part } from "../../pages/mod.ts";
+import { Problem } from "../../problem.ts";
 import { type Import, readConsole } from "../../records/console/mod.ts";
+import { nameWritten } from "../../rows/mod.ts";
 import { inDigits, showCount } from "../../std/count.ts";
+import { isUuid } from "../../std/patterns.ts";
 import type { Visit } from "../enter.tsx";
 import { renderTable, renderTime } from "../parts.tsx";
 import { toPersonPath } from "../paths.ts";
 import type { RowsTable } from "./table.tsx";
 
 /** Max listed imports. */
-const MAX_IMPORTS = 100;
+export const MAX_IMPORTS = 100;
 
-type Wanted = { act?: string; digest?: string; max?: number };
+type Wanted = { act?: string; digest?: string; before?: number | undefined; max?: number };
 
 export async function listImports(
   { deps }: Visit,
   { slug, table }: RowsTable,
-  { act, digest, max = MAX_IMPORTS }: Wanted = {},
+  { act, digest, before, max = MAX_IMPORTS }: Wanted = {},
 ): Promise<readonly Import[]> {
   const { imports } = await readConsole(deps, "list_imports", {
     ...{ app_slug: slug, wanted_table: table, of_digest: digest ?? null, of_act: act ?? null },
-    max_rows: max,
+    ...{ before_id: before ?? null, max_rows: max },
   });
   return imports;
+}
+
+/** @throws {Problem} not_found */
+export async function findImport(
+  visit: Visit,
+  table: RowsTable,
+  act: string | undefined,
+): Promise<Import> {
+  const [of] = act !== undefined && isUuid(act) ? await listImports(visit, table, { act }) : [];
+  if (of === undefined) throw new Problem("not_found", { message: "There is no such import" });
+  return of;
 }
 
 export function toImportPath(path: string, act: string): string {
@@ -55,35 +69,28 @@ function renderPerson({ personId, by }: Import): Html {
   );
 }
 
-type Counts = { created: number; changed: number; deleted: number };
-
 export function nameImport({ file, rows, ended, kept, isUndo }: Import): Html {
   const name = <bdi>{file}</bdi>;
   if (isUndo)
     return (
       <>
         {ended === null ? "Began to undo" : "Undid"} the import of {name}:{" "}
-        {nameCounts(ended ?? kept)}
+        {nameWritten(ended ?? kept)}
       </>
     );
   if (ended === null)
     return (
       <>
-        Began to import {showCount(inDigits(rows), "row")} from {name}: {nameCounts(kept)}
+        Began to import {showCount(inDigits(rows), "row")} from {name}: {nameWritten(kept)}
       </>
     );
   const total = ended.created + ended.changed + ended.deleted;
   return (
     <>
       Imported {showCount(inDigits(total), "row")} from {name}
-      {ended.created < total && `: ${nameCounts(ended)}`}
+      {ended.created < total && `: ${nameWritten(ended)}`}
     </>
   );
-}
-
-export function nameCounts(counts: Counts): string {
-  const parts = (["created", "changed", "deleted"] as const).filter((name) => counts[name] > 0);
-  return parts.map((name) => `${inDigits(counts[name])} ${name}`).join(", ") || "nothing stored";
 }
 
 /** The latest imports, below the form of a new one. */

@@ -17,12 +17,14 @@ const IMPORT = record({
   /** Its changes in the history are between these; without the last, it has not ended. */
   from: count(),
   until: orNull(count()),
+  /** Its place in the history of the table: the last change before its end, or before its beginning if it has not ended. */
+  place: count(),
   /** The rows that it began to write. */
   rows: count(),
   /** What it wrote; null: it has not ended. */
   ended: orNull(record(WRITTEN)),
   /** What the history has of it. */
-  kept: record({ ...WRITTEN, lastId: orNull(count()) }),
+  kept: record(WRITTEN),
   /** When it was last undone, and by which act; null also after an undo of that. */
   undone: orNull(record({ act: text(), at: time() })),
 });

@@ -195,7 +195,7 @@ grant execute on function rowhouse.sweep_history to rowhouse_service, rowhouse_d
 -- Deletes at most max_rows changes of an app with more than max_bytes: the oldest of each person or
 -- key (without the act of the Console) above an equal share of the bytes, of which those with less
 -- leave the rest to the others. So no one can remove what others did. A tenth below the limit, so
--- that the next changes fit too.
+-- that the next changes fit too. The creation of a row whose later changes are deleted is marked.
 create function rowhouse.sweep_shares(app uuid, max_rows integer, max_bytes bigint) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -209,15 +209,26 @@ declare
     where size > (max_bytes / 10 * 9 - smaller) / others);
   swept integer;
 begin
-  delete from rowhouse.row_changes where app_id = app and ctid = any (array(
-    select ctid from rowhouse.row_changes where app_id = app and (table_name, id) in (
-      select table_name, id from (
-        select table_name, id, sum(bytes) over (
-          partition by substring(changed_by from '^[^ ]+ [^ ]+') order by id desc) as total
-        from rowhouse.row_changes where app_id = app) as measured
-      where total > share order by id limit max_rows)
-    for update skip locked));
-  get diagnostics swept = row_count;
+  with gone as (
+    delete from rowhouse.row_changes where app_id = app and ctid = any (array(
+      select ctid from rowhouse.row_changes where app_id = app and (table_name, id) in (
+        select table_name, id from (
+          select table_name, id, sum(bytes) over (
+            partition by substring(changed_by from '^[^ ]+ [^ ]+') order by id desc) as total
+          from rowhouse.row_changes where app_id = app) as measured
+        where total > share order by id limit max_rows)
+      for update skip locked))
+    returning table_name, row_id, is_created),
+  -- Another sweep deletes or marks those that it has locked.
+  marked as (
+    update rowhouse.row_changes set is_overtaken = true
+    where app_id = app and ctid = any (array(
+      select created.ctid from gone join rowhouse.row_changes as created
+        on created.app_id = app and created.table_name = gone.table_name
+        and created.row_id = gone.row_id
+      where created.is_created and not created.is_overtaken and not gone.is_created
+      for update of created skip locked)))
+  select count(*) into swept from gone;
   return swept;
 end
 $$;

@@ -47,7 +47,9 @@ begin
         'by', rowhouse.history_actor(app.id, changed_by),
         'before', rowhouse.values_in_response(before, texts)::text,
         'after', rowhouse.values_in_response(after, texts)::text, 'isCaused', is_caused,
-        'isCreated', is_created, 'lastId', case when is_created then (
+        'isCreated', is_created,
+        -- Null: the limit of the history has deleted a later change of the row.
+        'lastId', case when is_created and not is_overtaken then (
           select max(later.id) from rowhouse.row_changes as later where later.app_id = app.id
             and later.table_name = wanted_table and later.row_id = listed.row_id) end)
         order by id desc), '[]')

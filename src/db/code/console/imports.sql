@@ -64,12 +64,13 @@ begin
 end
 $$;
 
--- Imports of a table and their undoing, newest first: of one file or one act, if its digest or its
--- id is given. Those of an act or a file are found in all of the log. In a list, an import without
--- an end has its first changes only: those of the table since then can be many.
+-- Imports of a table and their undoing, by their place in its history: their last change, or their
+-- beginning without an end. Newest first; below a change, if before_id is set; of one file or one
+-- act, if its digest or its id is given. In a list, an import without an end has its first changes
+-- only: those of the table since then can be many.
 -- proves: admin; idempotent
 create function rowhouse.console_list_imports(app_slug text, wanted_table text, of_digest text,
-  of_act text, max_rows integer) returns jsonb as $$
+  of_act text, before_id bigint, max_rows integer) returns jsonb as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
@@ -81,28 +82,29 @@ begin
       'at', begun.at, 'by', (select coalesce(display_name, email) from rowhouse.users
         where id = case when actor ~ '^[0-9a-f-]{36}$' then actor::uuid end),
       'personId', actor, 'file', details -> 'file', 'rows', coalesce(details -> 'rows', '0'),
-      'from', details -> 'from', 'until', ended -> 'until',
+      'from', details -> 'from', 'until', ended -> 'until', 'place', place,
       -- What it wrote, by the import itself.
       'ended', ended -> 'wrote',
       -- What the history has of it.
       'kept', (select jsonb_build_object('created', count(*) filter (where is_created),
           'deleted', count(*) filter (where after is null),
-          'changed', count(*) filter (where after is not null and not is_created),
-          'lastId', max(id))
+          'changed', count(*) filter (where after is not null and not is_created))
         from rowhouse.changes_of_act(app.id, wanted_table, actor, act,
           (details ->> 'from')::bigint, (ended ->> 'until')::bigint,
           case when ended is null and of_act is null then 100000 end)),
       'undone', (select jsonb_build_object('act', undone.details ->> 'act', 'at', undone.at)
         from rowhouse.undo_of(app.id, wanted_table, entry) as undone where undone.id is not null))
-      order by begun.id desc), '[]')
+      order by place desc, begun.id desc), '[]')
     from (
-      select audit.*, audit as entry, details ->> 'act' as act from rowhouse.audit
+      select audit.*, audit as entry, ended, audit.details ->> 'act' as act,
+        coalesce(ended -> 'until', audit.details -> 'from')::bigint as place
+      from rowhouse.audit cross join rowhouse.end_of_act(audit) as ended
       where action = any ('{begin_import,begin_undo}') and details ->> 'appId' = app.id::text
         and details ->> 'table' = wanted_table
         and (of_digest is null or details ->> 'digest' = of_digest)
         and (of_act is null or details ->> 'act' = of_act)
-      order by id desc limit max_rows) as begun
-    cross join rowhouse.end_of_act(entry) as ended));
+        and (before_id is null or coalesce(ended -> 'until', details -> 'from')::bigint < before_id)
+      order by place desc, id desc limit max_rows) as begun));
 end
 $$;
 

@@ -73,8 +73,8 @@ type Progress = {
   readonly show: (value: number, text: string) => void;
 };
 
-export function makeProgress(max: number, text: string): Progress {
-  const attributes = { max: String(max), value: "0", "aria-label": "Rows stored" };
+export function makeProgress(max: number, text: string, name = "Rows stored"): Progress {
+  const attributes = { max: String(max), value: "0", "aria-label": name };
   const progress = element("progress", attributes);
   const status = element("p", { role: "status" }, text);
   return {
