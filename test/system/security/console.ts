@@ -26,14 +26,14 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      [`read apps, tables, pushes, people, keys without secrets, failed requests, the history of rows and the audit log, change apps, and open an app's rows for ${toDurationText(ROWS_KEY_LIFE_S)}. It needs both cookies of an administrator's live session.`]:
+      [`with both cookies of an administrator, read apps, tables, pushes, people, keys without secrets, failed requests, the history of rows and the audit log, change apps, and open an app's rows for ${toDurationText(ROWS_KEY_LIFE_S)}.`]:
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
           expect(LASTING.length).toBeGreaterThan(20);
           await world.allows("console", render(world, jar, LASTING));
         },
-      "create, rotate and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator with a recent sign-in.":
+      "with both cookies of an administrator with a recent sign-in, create, rotate and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // No other app uses any of its tables.
@@ -42,7 +42,7 @@ export const CONSOLE: Page = {
           expect(SENSITIVE.length).toBeGreaterThan(15);
           await world.allows("console", render({ ...owner, victim }, jar, SENSITIVE));
         },
-      "record, max 100 times an hour, that an action of a person was rejected. It needs both cookies of the person's live session.":
+      "record, max 100 times an hour, that an action of a person was rejected, with both cookies of the person.":
         async (world) => {
           const own = await makePerson(world.service);
           const jar = await signInAs(world.service, own);

@@ -178,7 +178,7 @@ export const SERVING_LOGINS: Page = {
         const { rows } = await world.tryAs("all", `select * from ${beginPasskey(id)}`);
         expect(rows).toEqual([expect.objectContaining({ user_id: person.id })]);
       },
-      "read the secret of the cursors of live updates, and so decrypt a cursor that it has: its transaction ids, which count the writes of all apps, and no row.":
+      "decrypt a cursor of live updates that it has: transaction ids, which count the writes of all apps, and no row.":
         (world) => decryptsCursors(world, "all"),
       "count invented sign-in attempts, so that people have to wait, for max 30 days.": async (
         world,
@@ -194,8 +194,9 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),
-      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit above what each process allows on its own.":
-        (world) => usesUpLimits(world, "all"),
+      "use up the limits of an app, a key or an address that it can name, but not raise them.": (
+        world,
+      ) => usesUpLimits(world, "all"),
     },
     Cannot: {
       "act for an administrator, though it sees the cookies.": (world) =>
@@ -328,8 +329,9 @@ export const SERVING_LOGINS: Page = {
             ).rows,
           ).toEqual([]);
         },
-      "use up the limits of an app, a key or an address that it can name: requests get 429 until a minute after it stops. It cannot raise a limit above what each process allows on its own.":
-        (world) => usesUpLimits(world, "gateway"),
+      "use up the limits of an app, a key or an address that it can name, but not raise them.": (
+        world,
+      ) => usesUpLimits(world, "gateway"),
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
@@ -351,7 +353,7 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs"),
       "continue to read with a revoked proof, in a transaction with an older snapshot.":
         readsOnInSnapshot,
-      "read the secret of the cursors of live updates, and so decrypt a cursor that it has: its transaction ids, which count the writes of all apps, and no row.":
+      "decrypt a cursor of live updates that it has: transaction ids, which count the writes of all apps, and no row.":
         (world) => decryptsCursors(world, "data"),
       "mark a nonce that it has seen as used, so that the signed write is rejected. It cannot list nonces.":
         (world) => usesNonces(world, "data"),
@@ -368,7 +370,7 @@ export const SERVING_LOGINS: Page = {
             "select rowhouse.begin_end_registration('x', 'todos', null, 'me')",
           ]);
         },
-      "use up the time that an app, which it can name, has for queries without an index: they get 429 until a minute after it stops. It cannot use up another limit, or take the turns for such queries without a proof of a key of the app.":
+      "use up the time that an app has for queries without an index, but no other limit.":
         usesUpTime,
     },
     Cannot: {

@@ -236,7 +236,7 @@ export const PERSON_KEYS: Page = {
   },
   "A script in a page of an app": {
     Can: {
-      "do what the page can as its person, and get new keys of this app while the page is open. The service cannot distinguish it from the page.":
+      "do what the page can as its person, and get new keys of this app while the page is open.":
         async (world) => {
           const page = await openPage(world);
           const { status, headers } = await ofSession(world, page, page.jar);

@@ -126,7 +126,7 @@ export const SECRETS: Page = {
             ]);
           }
         },
-      "invent devices for a person whose id it knows, and try ten passwords in 15 minutes with each device. The limits for unknown devices do not apply.":
+      "invent devices for a person whose id it knows, and try ten passwords in 15 minutes with each.":
         async (world) => {
           const { email, id } = world.victim;
           await lockOut(world, email);
