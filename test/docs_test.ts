@@ -69,9 +69,11 @@ test("the pages have links, blocks and names to check", () => {
   expect(readBlocks(all).length).toBeGreaterThan(150);
 });
 
-test("README.md states a reason for each runtime dependency", () => {
+test("CONTRIBUTING.md states a reason for each runtime dependency", () => {
   const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
-  const named = [...read("README.md").matchAll(/^- `([\w@/-]+)`: /gm)].map(([, name]) => name);
+  const named = [...read("CONTRIBUTING.md").matchAll(/^- `([\w@/-]+)`: /gm)].map(
+    ([, name]) => name,
+  );
   expect(named.sort()).toEqual(Object.keys(dependencies).sort());
 });
 
