@@ -80,7 +80,7 @@ test("a page links to its sections and to its neighbors", async () => {
     await contents.getByRole("link").nth(1).click();
     expect(new URL(page.url()).hash).not.toBe("");
     const neighbors = page.getByRole("navigation", { name: "Other guides" });
-    await neighbors.getByRole("link", { name: "Next I pushed a mistake" }).click();
+    await neighbors.getByRole("link", { name: "Next Rules for people" }).click();
     await neighbors.getByRole("link", { name: "Previous Pushing a schema" }).click();
     await page.waitForURL("**/docs/push");
   });

@@ -259,7 +259,7 @@ test("a reload and a guide forget the key and say so before, and a stored key is
     await enterKey(page);
     await page.locator("#tables").waitFor();
     await page.getByRole("link", { name: "Versions" }).first().click();
-    await page.getByRole("heading", { name: "Versions", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Versions", level: 2 }).waitFor();
     await page.evaluate((key) => sessionStorage.setItem("rowhouse.apiKey", key), app.key);
     await page.goto(`${site.apiUrl}/docs`);
     await page.getByLabel("API key", { exact: true }).waitFor();
@@ -308,6 +308,6 @@ test("the page can be read without JavaScript, and has no control that does not 
     expect(await page.getByLabel("API key", { exact: true }).isVisible()).toBe(false);
     expect(await page.getByText("Try it").first().isVisible()).toBe(false);
     await page.getByRole("link", { name: "Versions" }).first().click();
-    await page.getByRole("heading", { name: "Versions", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Versions", level: 2 }).waitFor();
   });
 });
