@@ -144,6 +144,9 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   MAX_STREAMS_OF_KEY: MAX_STREAMS.key,
   MAX_STREAMS_OF_PERSON: MAX_STREAMS.person,
   MIN_SECRET_LENGTH: MIN_SECRET_BYTES,
+  QUOTA_COLUMNS: QUOTAS.columnsPerTable,
+  QUOTA_INDEXES: QUOTAS.indexesPerTable,
+  QUOTA_TABLES: QUOTAS.tables,
   ...Object.fromEntries(LIMIT_ROWS.map(([, { variable, initial }]) => [variable, initial])),
 };
 const NUMBER =
