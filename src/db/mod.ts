@@ -7,7 +7,7 @@ export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
 export { type Condition, findCondition } from "./conditions.ts";
 export { canContract, contract, planContract } from "./contract.ts";
 export * from "./dev_session.ts";
-export { type Dialect, NODES_IN_TURN, PLAIN, SHORT_WAIT } from "./dialect.ts";
+export { type Dialect, PLAIN, SHORT_WAIT } from "./dialect.ts";
 export * from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
 export * from "./endpoints.ts";

@@ -66,3 +66,8 @@ export const ROW_MATCH = "ifMatch";
 export const NO_MATCHES = "N";
 /** Hex digits of a text's SHA-256 in a tag: 128 bits. */
 export const TAG_LENGTH = 32;
+
+/** The setting of every message that changes tables: one node of a Citus cluster after the other. Without effect on one PostgreSQL. */
+export const NODES_IN_TURN = "set local citus.multi_shard_modify_mode = 'sequential'";
+/** Before statements of which no other node needs a copy, such as roles: `spreadLogins` copies them under its lock. */
+export const ONLY_HERE = "set local citus.enable_ddl_propagation = 'off'";

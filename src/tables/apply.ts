@@ -15,9 +15,9 @@ import { rejectChange } from "./plan/plan_change.ts";
 import type { PreparedPush, PrepareOptions } from "./plan/prepare.ts";
 import { busy, type MessageResult, readMessageResult } from "./plan/rejections.ts";
 import { type Copied, findDeleted, MESSAGE_TIMEOUT_MS } from "./plan/retype_messages.ts";
-import type { Plan, Step } from "./plan/step.ts";
+import { findWidened, type Plan, type Step } from "./plan/step.ts";
+import { checkDropKey, checkRulesKey, type PushingApp } from "./push_key.ts";
 import { findChange, listTables, type ReadyStep } from "./push_step.ts";
-import { acquireTurn, checkDropKey, checkRulesKey, type PushingApp } from "./sql/begin_push.ts";
 import type { RenderedSteps } from "./sql/ddl.ts";
 import { resumeDeferredSteps } from "./sql/deferred.ts";
 import { type FunctionSizes, findFunctionSteps, splitSets } from "./sql/function_steps.ts";
@@ -25,6 +25,7 @@ import { renderMessage } from "./sql/message.ts";
 import { type PlanSummary, summarizePlan } from "./sql/migration.ts";
 import { cancelRetype, copyColumn } from "./sql/retype.ts";
 import { type PushState, readFunctionSizes, readState } from "./state.ts";
+import { acquireTurn } from "./turns.ts";
 import { type Work, workInPlace } from "./work.ts";
 
 /** `log` receives errors after the push was reported as done. */
@@ -83,7 +84,7 @@ export async function applyStep(deps: PushDeps, request: Applying): Promise<Appl
       return { status: "unchanged", migration, ...summary, deferred };
     }
     await checkDropKey(deps, app, findDeleted(plan));
-    await checkRulesKey(deps, app, plan);
+    await checkRulesKey(deps, app, findWidened(plan));
     // A change waits for the builds of its table, and their process can have been killed.
     if (change !== undefined) void resume(state.hasDeferredSteps);
     const retyped = findRetyped(plan, state);

@@ -25,15 +25,18 @@ import {
 } from "./history/apply_change.ts";
 import { checkJournal } from "./history/journal.ts";
 import type { Applied, MigrationRecord } from "./history/migration_text.ts";
+import { advanceState } from "./plan/advanced_state.ts";
 import type { Change } from "./plan/change.ts";
 import type { PreparedPush } from "./plan/prepare.ts";
 import { busy, nodeUnreachable } from "./plan/rejections.ts";
 import { describeDeleted } from "./plan/retype_messages.ts";
+import { findWidened } from "./plan/step.ts";
+import { describeWidened } from "./push_key.ts";
 import { findChange, listTables, nameStep, type PushStep } from "./push_step.ts";
-import { acquireTurn, advanceState, describeWidened } from "./sql/begin_push.ts";
 import type { FunctionSizes } from "./sql/function_steps.ts";
 import { type PlanSummary, summarizePlan } from "./sql/migration.ts";
 import { type PushState, readState } from "./state.ts";
+import { acquireTurn } from "./turns.ts";
 import { workInPlace } from "./work.ts";
 
 export type PushRequest = Omit<ApplyRequest, "options"> & {
@@ -181,7 +184,11 @@ function conclude(
 ): Outcome {
   const summary = summarizePlan(plan);
   if (migration === null) return { planned: { migration, ...summary, rows: null }, next: now };
-  const notes = [...describeDeleted(app, plan), ...describeWidened(app, plan), ...summary.notes];
+  const notes = [
+    ...describeDeleted(app, plan),
+    ...describeWidened(app, findWidened(plan)),
+    ...summary.notes,
+  ];
   const { checksum } = migration;
   const state = record(advanceState(now.state, app, plan), migration, joins);
   const head = { checksum, definition, ...(change === undefined ? {} : { change }) };

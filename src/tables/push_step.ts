@@ -8,7 +8,7 @@ import type { CheckedMigration } from "./history/replayed_migration.ts";
 import { type Change, toTableNames } from "./plan/change.ts";
 import { type Join, prepareJoin } from "./plan/join.ts";
 import { type PreparedPush, type PrepareOptions, preparePush } from "./plan/prepare.ts";
-import type { PushingApp } from "./sql/begin_push.ts";
+import type { PushingApp } from "./push_key.ts";
 import type { PushState } from "./state.ts";
 
 export type PushStep =

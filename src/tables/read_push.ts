@@ -9,7 +9,7 @@ import { MAX_MIGRATIONS_SENT } from "./limits.ts";
 import type { PushRequest } from "./push.ts";
 import type { PushStep } from "./push_step.ts";
 import { isMigrationText, readSentText, type SentText } from "./sent_text.ts";
-import { acquireTurn } from "./sql/begin_push.ts";
+import { acquireTurn } from "./turns.ts";
 import type { Work } from "./work.ts";
 
 /**

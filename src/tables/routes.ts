@@ -39,8 +39,9 @@ import {
 } from "./limits.ts";
 import type { Planning } from "./plan/planning.ts";
 import { type PushResult, push } from "./push.ts";
+import { beginPush, type PushingApp, readKeyResult } from "./push_key.ts";
 import { readPush } from "./read_push.ts";
-import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";
+import { acquireTurn } from "./turns.ts";
 import type { Work } from "./work.ts";
 
 // Descriptions of the push endpoints.

@@ -9,9 +9,9 @@ import type { FunctionSite } from "./catalog/mod.ts";
 import { readValue } from "./issues.ts";
 import type { PreparedPush, PrepareOptions } from "./plan/prepare.ts";
 import type { Step } from "./plan/step.ts";
+import type { PushingApp } from "./push_key.ts";
 import { type PushStep, prepareStep, type ReadyStep } from "./push_step.ts";
 import { readSentText, type SentText } from "./sent_text.ts";
-import type { PushingApp } from "./sql/begin_push.ts";
 import { type RenderedFunctions, renderFunctionStep } from "./sql/function_steps.ts";
 import type { PushState } from "./state.ts";
 

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { readArguments } from "../../src/cli/arguments.ts";
 import { replaceFormerJournal } from "../../src/cli/db/dev_changes.ts";
-import { type Answers, NO_ANSWERS } from "../../src/cli/db/dev_plan.ts";
+import { type Answers, NO_ANSWERS } from "../../src/cli/db/dev_renames.ts";
 import { devCommand } from "../../src/cli/dev/mod.ts";
 import { pushOnce } from "../../src/cli/dev/push.ts";
 import { readSettings } from "../../src/cli/settings.ts";

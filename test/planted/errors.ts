@@ -242,7 +242,7 @@ export const ERRORS: readonly PlantedError[] = [
   },
   {
     name: "a key widens rules without the scope schema:rules",
-    file: "src/tables/sql/begin_push.ts",
+    file: "src/tables/push_key.ts",
     text: '  if (!allows(by.scopes, "schema:rules"))',
     error: '  if (!allows(by.scopes, "schema:push"))',
     test: "test/tables/rules_scope_test.ts",

@@ -4,7 +4,7 @@ import { makeIdempotencyCapacity } from "../../src/data/mod.ts";
 import { call } from "../../src/db/mod.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { listSweeps, startSweep } from "../../src/service/open.ts";
+import { listSweeps, startSweep } from "../../src/service/sweeps.ts";
 import { CHANGE_LIFE_S } from "../../src/std/limits.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";

@@ -4,7 +4,7 @@ import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toProjectHistory } from "../../src/tables/history/project_history.ts";
 import { readPush, type StoredMigration, workInPlace } from "../../src/tables/mod.ts";
-import { acquireTurn } from "../../src/tables/sql/begin_push.ts";
+import { acquireTurn } from "../../src/tables/turns.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
 import { definitionOf, openTestService, type TestApp } from "../support/service.ts";

@@ -1,7 +1,7 @@
 /** The `dev` of this folder as the destination of a command: its tables follow the schema, as after a save. @module */
 import type { Setting } from "../command.ts";
 import { DEV_FILE, findDevFile } from "../dev_file.ts";
-import type { Answers } from "./dev_plan.ts";
+import type { Answers } from "./dev_renames.ts";
 import type { DevPush } from "./dev_tables.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import type { ProjectPush } from "./push.ts";

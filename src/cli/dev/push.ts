@@ -12,7 +12,7 @@ import type { Config } from "../../settings/mod.ts";
 import type { Setting } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { describePush } from "../db/describe.ts";
-import { type Answers, NO_ANSWERS } from "../db/dev_plan.ts";
+import { type Answers, NO_ANSWERS } from "../db/dev_renames.ts";
 import { askForAnswers, pushToDev, UndecidedError } from "../db/dev_tables.ts";
 import { evaluateSchema } from "../db/evaluate.ts";
 import type { ProjectPush } from "../db/push.ts";

@@ -5,8 +5,9 @@
  * @module
  */
 import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
-import { type Dialect, type LargeTableOptions, ONLY_HERE } from "../dialect.ts";
+import type { Dialect, LargeTableOptions } from "../dialect.ts";
 import type { Database } from "../pool/mod.ts";
+import { ONLY_HERE } from "../sql_constants.ts";
 import { ANCHOR } from "./anchor.ts";
 import { askNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";

@@ -6,9 +6,9 @@
  */
 import type { Role } from "../../role.ts";
 import { quoteLiteral, quoteName } from "../../std/quote.ts";
-import { ONLY_HERE } from "../dialect.ts";
 import { SERVING_ROLES } from "../isolation.ts";
 import { type Database, EXECUTION_LIMIT_MS, readRows } from "../pool/mod.ts";
+import { ONLY_HERE } from "../sql_constants.ts";
 import { MIGRATE_LOCK, ROLE_NAMES } from "./roles.ts";
 
 /**

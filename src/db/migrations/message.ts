@@ -5,10 +5,9 @@
  * @module
  */
 import { quoteLiteral } from "../../std/quote.ts";
-import { ONLY_HERE } from "../dialect.ts";
 import type { Database } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
-import { PLAIN_TEXT } from "../sql_constants.ts";
+import { ONLY_HERE, PLAIN_TEXT } from "../sql_constants.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATE_LOCK } from "./roles.ts";
 

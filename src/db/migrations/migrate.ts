@@ -6,9 +6,9 @@
  */
 
 import { quoteLiteral } from "../../std/quote.ts";
-import { NODES_IN_TURN, ONLY_HERE } from "../dialect.ts";
 import { readDialect } from "../dialects.ts";
 import type { Database } from "../pool/mod.ts";
+import { NODES_IN_TURN, ONLY_HERE } from "../sql_constants.ts";
 import { rejectBlockers, toBlockedError } from "./blockers.ts";
 import { readRun, runLongStep } from "./long_step.ts";
 import { BECOME_OWNER, type Report, renderStart, send, UpgradeError } from "./message.ts";

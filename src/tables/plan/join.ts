@@ -11,10 +11,10 @@ import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import { type Conflict, REJECTIONS, SURPLUS } from "../conflicts.ts";
 import { type CheckedMigration, checkChain, isApplied } from "../history/replayed_migration.ts";
-import { advanceState } from "../sql/begin_push.ts";
 import { renderPlan } from "../sql/ddl.ts";
 import { makeMigration } from "../sql/migration.ts";
 import type { PushState } from "../state.ts";
+import { advanceState } from "./advanced_state.ts";
 import { showValues } from "./compare.ts";
 import { withoutRules } from "./merge_table.ts";
 import { planPush } from "./plan.ts";

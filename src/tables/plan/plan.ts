@@ -19,7 +19,7 @@ import { accumulate, mergeTable, withoutRules } from "./merge_table.ts";
 import { planRenewal, planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
 import { orderSteps, type Plan, type Step } from "./step.ts";
-import { findForeignConflicts, findOwnerConflicts } from "./table_rules.ts";
+import { findForeignConflicts, findOwnerConflicts } from "./table_conflicts.ts";
 import { planChanges } from "./table_steps.ts";
 
 // Notices of a push for people, in addition to its steps. They name no other app.

@@ -10,10 +10,11 @@ import {
   type MigrationText,
 } from "../history/migration_text.ts";
 import { type CheckedMigration, checkChain, isApplied } from "../history/replayed_migration.ts";
-import { advanceState, type PushingApp } from "../sql/begin_push.ts";
+import type { PushingApp } from "../push_key.ts";
 import { type RenderedPlan, renderPlan } from "../sql/ddl.ts";
 import { adoptMigration, makeMigration } from "../sql/migration.ts";
 import type { PushState } from "../state.ts";
+import { advanceState } from "./advanced_state.ts";
 import { type Change, showDropped } from "./change.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
 import { planChange, rejectChange } from "./plan_change.ts";

@@ -20,7 +20,7 @@ import { allows } from "../../principal.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { enumTypeName, TABLE_OWNER } from "../catalog/mod.ts";
-import type { PushingApp } from "../sql/begin_push.ts";
+import type { PushingApp } from "../push_key.ts";
 import { COPY, copyType, copyTypeName, keepsValues, renderConversion } from "../sql/conversions.ts";
 import type { Change } from "./change.ts";
 import { type Plan, type Step, sqlDefault } from "./step.ts";

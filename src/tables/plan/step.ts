@@ -209,3 +209,10 @@ export function onDeleteClause(
   if (onDelete === undefined) return "";
   return ` on delete ${onDelete}${onDelete === "set null" ? ` (${print(name)})` : ""}`;
 }
+
+/** The tables whose rules give people more, each with what it gives. */
+export function findWidened({ steps }: Plan): string[] {
+  return steps.flatMap((step) =>
+    step.kind === "widen_rules" ? [`${step.table}: ${step.rights.join("; ")}`] : [],
+  );
+}

@@ -13,8 +13,8 @@ import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
 import { type Copied, MESSAGE_SETTINGS, renderCopied } from "../plan/retype_messages.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
+import type { PushingApp } from "../push_key.ts";
 import type { PushState } from "../state.ts";
-import type { PushingApp } from "./begin_push.ts";
 import { type RenderedSteps, renderStatements, toDeferred } from "./ddl.ts";
 import { digestRelease } from "./release.ts";
 

@@ -1,6 +1,6 @@
 /** The queue for the work of pushes: one push at a time, apps in rotation. @module */
 import { expect, test } from "bun:test";
-import { acquireTurn } from "./begin_push.ts";
+import { acquireTurn } from "./turns.ts";
 
 test("an app with many pushes delays itself, and delays other apps by max one turn", async () => {
   const order: string[] = [];
