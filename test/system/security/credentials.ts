@@ -51,10 +51,9 @@ export const CREDENTIALS: Page = {
       },
       "push, without the scope `schema:push`, or delete values by a push, without `schema:drop`. The database checks both.":
         keepsValues,
-      "give people more rights on rows by [rules](push.md#wider-rules), without `schema:rules`: a key that can only push and an account of the app do not read its rows. The database checks this too.":
+      "give people more rights on rows by [rules](push.md#wider-rules), without `schema:rules`.":
         keepsRules,
-      "learn how many rows or which values exist from a plan, without `data:read`. A key that can push learns whether values fit a change that it applies.":
-        hidesValues,
+      "learn how many rows or which values exist from a plan, without `data:read`.": hidesValues,
       "run the SQL in a migration: a service reads only the definition from its text.": async (
         world,
       ) => {

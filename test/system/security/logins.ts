@@ -151,7 +151,7 @@ export const SERVING_LOGINS: Page = {
       },
       "plant a shell command or a control character in the texts that the Console shows of a request.":
         plantsNoCommand,
-      "delete the history of rows, audit entries, statistics, nonces, counts or stored responses before their time: the functions that delete them have limits.":
+      "delete the history of rows, audit entries, statistics, nonces, counts or stored responses before their time.":
         sweepsOnlyWhatIsDue,
     },
   },

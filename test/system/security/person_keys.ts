@@ -217,7 +217,7 @@ export const PERSON_KEYS: Page = {
           expect([ofPerson.length, ofServer.length]).toEqual([1, 1]);
           expect(ofPerson).not.toEqual(ofServer);
         },
-      "be renewed, or used after the session ends, the role changes, the person, the app or its browser access is turned off, or the origin of its page is removed. The next statement rejects it.":
+      "be used after the session ends, the role changes, the person, the app or its browser access is turned off, or the origin of its page is removed.":
         async (world) => {
           const page = await openPage(world);
           const renewed = await world.service.call(
