@@ -52,10 +52,11 @@ export const GUIDES = [
     title: "Identity",
     about: "hosts, people, roles, endpoints, protection of accounts",
   },
-  { page: "clients", title: "Clients", about: "packages, options, sign-in in pages, React" },
-  { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
-  { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
-  { page: "python", title: "Python", about: "rows with httpx or a generated client, sessions" },
+  {
+    page: "clients",
+    title: "Clients",
+    about: "packages, options, sign-in in pages, React, examples",
+  },
   {
     page: "rows",
     title: "Rows in and out",
@@ -95,6 +96,9 @@ export const MOVED: Readonly<Record<string, readonly [page: Guide["page"], secti
   sdk: ["clients"],
   mistakes: ["push", "explicit-changes"],
   ci: ["push", "checks-in-ci"],
+  node: ["clients", "examples"],
+  react: ["clients", "react"],
+  python: ["clients", "examples"],
 };
 
 const FOLDER = new URL("../../docs/", import.meta.url);

@@ -8,7 +8,7 @@ export type Audit =
   | { kind: "unknown"; reason: string };
 
 const ROOT = join(import.meta.dirname, "../..");
-export const AUDITED = [".", "test/ci/tools", "test/stacks"] as const;
+export const AUDITED = [".", "test/ci/tools", "examples/node"] as const;
 
 /** Queries the registry for the packages of a folder's lock file. */
 export async function auditPackages(

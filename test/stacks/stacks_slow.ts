@@ -1,11 +1,9 @@
-/** The pages for Node, React and Python run with the locked packages of this folder. */
+/** The examples for Node with React, and for Python, run with their locked packages. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { findPython } from "../contract/python.ts";
-import { findPath, readBlocks } from "../docs/blocks.ts";
 import { describePage, writeFile } from "../docs/page.ts";
 import { openBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/command.ts";
@@ -14,18 +12,14 @@ import { openStack, REQUIREMENTS, type Stack } from "./project.ts";
 
 const ME = "**/v1/auth/me?**";
 
-describePage("docs/node.md", async (folder) => {
-  return (await openStack(folder, { page: "docs/node.md" })).setting;
-});
-
 const python = await findPython(REQUIREMENTS);
 let pythonStack: Stack;
 describePage(
-  "docs/python.md",
+  "examples/python/README.md",
   async (folder) => {
     if ("missing" in python) throw new Error(python.missing);
     const programs = [python.programs];
-    pythonStack = await openStack(folder, { page: "docs/python.md", programs });
+    pythonStack = await openStack(folder, { example: "python", programs });
     return pythonStack.setting;
   },
   () => {
@@ -62,33 +56,32 @@ except db.httpx.ConnectError:
 let react: Stack;
 let project: string;
 describePage(
-  "docs/react.md",
+  "examples/node/README.md",
   async (folder) => {
     project = folder;
-    react = await openStack(folder, { page: "docs/react.md", previews: ["filters", "live"] });
-    await openServer(react, folder);
+    react = await openStack(folder, { example: "node", previews: ["filters", "live"] });
     return react.setting;
   },
   describeReact,
 );
 
-/** Writes the files and settings of the server in docs/node.md. */
-async function openServer({ site, key, origin, setting }: Stack, folder: string): Promise<void> {
-  for (const block of readBlocks(readFileSync(join(ROOT, "docs/node.md"), "utf8"))) {
-    const path = findPath(block);
-    if (path !== undefined) writeFile(folder, path, block.code);
-  }
-  const variables = `ROWHOUSE_URL=${site.service.url} ROWHOUSE_API_KEY=${key} APP_SLUG=wiki`;
-  await setting.shell.run(`export ${variables} ORIGIN=${origin}`);
-}
-
 function describeReact(): void {
+  test("the example compiles", () => {
+    const tsc = join(ROOT, "node_modules/.bin/tsc");
+    const { stdout } = Bun.spawnSync([tsc, "--noEmit"], { cwd: project });
+    expect(stdout.toString()).toBe("");
+  });
+
   describe("in a browser", () => {
     let browser: Browser;
     let context: BrowserContext;
     let page: Page;
     let checks = 0;
     beforeAll(async () => {
+      const { shell } = react.setting;
+      await shell.stop();
+      await shell.start("npx tsx server.ts", "Listening");
+      await removeTodos();
       browser = await openBrowser();
       context = await browser.newContext();
       page = await context.newPage();
@@ -99,6 +92,12 @@ function describeReact(): void {
     }, 60_000);
     afterAll(() => browser?.close());
 
+    /** Removes the rows of the page. */
+    const removeTodos = async () => {
+      const url = `${react.site.service.url}/v1/data/db/todos?all=true`;
+      const headers = { authorization: `Bearer ${react.key}` };
+      expect((await fetch(url, { method: "DELETE", headers })).status).toBe(200);
+    };
     const button = (name: string) => page.getByRole("button", { name });
     const showTab = async () => {
       // Headless tabs are always visible.

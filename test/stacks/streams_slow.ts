@@ -42,7 +42,7 @@ let service: TestService;
 
 beforeAll(async () => {
   for (const file of ["package.json", "bun.lock"])
-    cpSync(join(import.meta.dir, file), join(folder, file));
+    cpSync(join(ROOT, "examples/node", file), join(folder, file));
   await Bun.$`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
   cpSync(join(ROOT, "src/sdk/relay.ts"), join(folder, "relay.ts"));
   writeFileSync(join(folder, "servers.mjs"), NODE_SERVERS);

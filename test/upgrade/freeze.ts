@@ -23,7 +23,7 @@ import { fillWorld } from "./world.ts";
 /** What a server and its commands need. The manifests of the examples are in the lock. */
 const CONTENT = [
   ...["src", "patches", "package.json", "bun.lock", "tsconfig.json"],
-  ...["examples/*/package.json", "deploy/superuser.sql"],
+  ...["examples/board/package.json", "examples/todo/package.json", "deploy/superuser.sql"],
   ...Object.keys(SHARED_FILES).map((path) => `:(exclude)${path}`),
 ];
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findPath, readBlocks } from "../docs/blocks.ts";
+import { Glob } from "bun";
 import { ROOT } from "../support/command.ts";
 import { type Machine, startMachine } from "../support/machine.ts";
 import { packAll } from "../support/packages.ts";
@@ -28,9 +28,8 @@ const AS_OWNER = { ...AS_DEVELOPER, folder: `${HOME}/wiki` };
 const AS_OPERATOR = { ...AS_DEVELOPER, folder: `${HOME}/second` };
 const ORIGIN = "http://wiki.rowhouse.localhost:3000";
 const PASSWORD = "three brown cups of tea";
-const PAGES = ["docs/node.md", "docs/react.md"].map((path) =>
-  readFileSync(join(ROOT, path), "utf8"),
-);
+const EXAMPLE = join(ROOT, "examples/node");
+const README = readFileSync(join(EXAMPLE, "README.md"), "utf8");
 const TODOS = makeTodos(20_000);
 
 let folder: string;
@@ -270,26 +269,21 @@ function toTyped(line: string, { typed }: Shape): string {
   return typed.reduce((text, [displayed, instead]) => text.replace(displayed, instead), line);
 }
 
-/** Returns the pages' npm commands, with the locked versions of test/stacks. */
+/** Returns the README's npm commands, with the locked versions of the example. */
 function listInstalls(shape: Shape): string[] {
   const { dependencies, devDependencies } = JSON.parse(
-    readFileSync(join(ROOT, "test/stacks/package.json"), "utf8"),
+    readFileSync(join(EXAMPLE, "package.json"), "utf8"),
   );
   const versions: Record<string, string> = { ...dependencies, ...devDependencies };
   const toLocked = (name: string) => (name in versions ? `${name}@${versions[name]}` : name);
-  const lines = PAGES.flatMap((page) => page.match(/^npm .+$/gm) ?? []);
+  const lines = README.match(/^npm .+$/gm) ?? [];
   return lines.map((line) => toTyped(line.split(" ").map(toLocked).join(" "), shape));
 }
 
-/** Returns the files of the pages, and a schema with the tables that their code uses. */
+/** Returns the sources of the example. */
 function readFiles(): [path: string, text: string][] {
-  const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
-  const schema = data.find(({ code }) => code.startsWith("// schema/mod.ts\n"))?.code ?? "";
-  const files = PAGES.flatMap(readBlocks).flatMap((block): [string, string][] => {
-    const path = findPath(block);
-    return path === undefined ? [] : [[path, block.code]];
-  });
-  return [["schema/mod.ts", schema.replace("rowhouse/schema", "rowhouse-client/schema")], ...files];
+  const paths = [...new Glob("{*.ts,index.html,schema/*,src/*}").scanSync(EXAMPLE)];
+  return paths.map((path) => [path, readFileSync(join(EXAMPLE, path), "utf8")]);
 }
 
 /** Returns the variables that the pages export, for this key and port. */
@@ -300,7 +294,7 @@ function readSettings({
   key: string;
   port?: number;
 }): Record<string, string> {
-  const lines = PAGES.flatMap((page) => [...page.matchAll(/^export (\w+)=(\S+)$/gm)]);
+  const lines = [...README.matchAll(/^export (\w+)=(\S+)$/gm)];
   const exports = lines.map(([, name = "", value = ""]) => [name, value] as const);
   const replaced = exports.map(
     ([name, value]) => [name, value.replace(/^rh_.*/, key).replace(":8787", `:${port}`)] as const,
