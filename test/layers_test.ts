@@ -220,13 +220,13 @@ describe("only allowed modules", () => {
       allowed: /^(cli\/|db\/embedded\/process\.ts$)/,
     },
     {
-      // tables/sql/migration.ts, service/login_limits.ts and the help of cli/migrate.ts contain DDL in messages.
+      // tables/sql/migration.ts, service/logins/limits.ts and the help of cli/migrate.ts contain DDL in messages.
       action: "write DDL",
       example: "create table a",
       pattern:
         /\b(create|alter|drop) (or replace )?(table|function|index|unique index|type|policy|schema|role|domain|trigger)\b|\b(grant|revoke) (all|execute|select|usage|create|insert)\b/i,
       allowed:
-        /^(tables\/(sql\/(ddl|functions\/functions|migration)|plan\/retype_messages)\.ts$|cli\/migrate\.ts$|service\/(logins|login_limits)\.ts$|db\/)/,
+        /^(tables\/(sql\/(ddl|functions\/functions|migration)|plan\/retype_messages)\.ts$|cli\/migrate\.ts$|service\/logins\/(rights|limits)\.ts$|db\/)/,
     },
     {
       action: "construct a principal",

@@ -38,7 +38,7 @@ export type { NodeEntry } from "./pool/nodes.ts";
 export type { ReadLength } from "./pool/pipelines.ts";
 export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
 export { makeTurns, type TurnCaller, type TurnLimits } from "./pool/turns.ts";
-export * from "./pooling.ts";
+export * from "./pooler_detection.ts";
 export * from "./postgres_version.ts";
 export * from "./provision.ts";
 export { READER } from "./reader.ts";

@@ -3,7 +3,7 @@
 import { DataError, type DataErrorDetail, type DataErrorParts, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline, until } from "./deadline.ts";
 import type { StreamEvent } from "./event_stream.ts";
-import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry.ts";
+import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
 import { toStrongTag } from "./row_state.ts";
 
 /** The connection of a client to its service. */

@@ -8,7 +8,7 @@
 import { type Key, readObject, VISIBLE } from "./data_call.ts";
 import { DataError, type DataErrorParts } from "./data_error.ts";
 import type { IdentityUser } from "./identity_client.ts";
-import { readRetryAfter } from "./retry.ts";
+import { readRetryAfter } from "./retry_wait.ts";
 
 /** A key, and the person that it acts for. Times are those of `performance.now()`. */
 export type PersonKey = {

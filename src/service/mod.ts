@@ -6,7 +6,7 @@ export { checkPooler } from "./doctor/connections.ts";
 export type { DoctorContext } from "./doctor/context.ts";
 export { runChecks } from "./doctor/doctor.ts";
 export { type ListenOptions, listen } from "./listen.ts";
-export { checkLogins } from "./login_checks.ts";
+export { checkLogins } from "./logins/checks.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
 export { routes } from "./routes.ts";
 export { checkCookieDomain, evaluateProxies, evaluateRemoved } from "./setting_checks.ts";

@@ -6,26 +6,23 @@
 
 import { makeIdempotencyCapacity } from "../data/mod.ts";
 import { type Database, makeNodeMap } from "../db/mod.ts";
-import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
+import type { Peer } from "../gateway/mod.ts";
 import { MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import { readLimits, type SetLimits } from "../limit_setting.ts";
-import type { ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
-import { isFailure } from "../problem.ts";
 import { makeIdentitySecrets } from "../records/secrets/mod.ts";
 import { servesPeople, servesRows } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
 import { makeCheckBodies } from "../tables/mod.ts";
 import { type Databases, type DatabasesOptions, openDatabases } from "./databases.ts";
-import type { RejectedRequest } from "./fetch.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { type MailingDeps, startMailing } from "./mailing.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeOutage } from "./outage.ts";
-import type { Rejection } from "./rejections.ts";
-import type { Parts, RoleOptions } from "./role_parts.ts";
+import { makeRecorder } from "./recorder.ts";
+import type { RoleOptions } from "./role_parts.ts";
 import { ROLE_BUILDERS } from "./roles.ts";
 import { startStatistics } from "./statistics.ts";
 import { startSweeps } from "./sweeps.ts";
@@ -157,34 +154,6 @@ function toPoolStats({ db, admin, identityDb }: Databases) {
     admin: admin.stats,
     ...(identityDb !== db && { identity: identityDb.stats }),
   };
-}
-
-type Recorders = {
-  metrics: ReturnType<typeof makeMetrics>;
-  outage: ReturnType<typeof makeOutage>;
-  statistics: ReturnType<typeof startStatistics>;
-};
-
-/** Logs and counts each response. */
-function makeRecorder(
-  options: ServiceOptions,
-  { metrics, outage, statistics }: Recorders,
-): Parts["shared"]["onResponse"] {
-  return (response, rejected) => {
-    options.log(isFailure(response) ? "warn" : "info", "request", response);
-    metrics.record(response);
-    outage.record(response);
-    statistics.record(response, rejected && toRejection(options, response, rejected));
-  };
-}
-
-function toRejection(
-  { keyPrefix }: ServiceOptions,
-  { appId }: ResponseRecord,
-  { request, params, details, found, parameters }: RejectedRequest,
-): Rejection {
-  const presentedKey = appId === undefined ? readPresentedKeyId(request, keyPrefix) : undefined;
-  return { table: params["table"], presentedKey, details, found, parameters };
 }
 
 /** Sends emails in a process that serves identity, if a mail server is configured. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry.ts";
+import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry_wait.ts";
 import { ROOT } from "../support/command.ts";
 
 const sdk = readFileSync(join(ROOT, "src/sdk/client.ts"), "utf8");

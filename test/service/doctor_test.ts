@@ -16,13 +16,13 @@ import {
   evaluateVersion,
   type Session,
 } from "../../src/service/doctor/session.ts";
-import { evaluateLoginLimits } from "../../src/service/login_limits.ts";
+import { evaluateLoginLimits } from "../../src/service/logins/limits.ts";
 import {
   evaluateConsoleLogin,
   evaluatePushingLogin,
   evaluateServingLogin,
   type Login,
-} from "../../src/service/logins.ts";
+} from "../../src/service/logins/rights.ts";
 import { evaluateDriver, evaluateSecrets } from "../../src/service/settings_checks.ts";
 import { cases, casesBy } from "../support/cases.ts";
 import {

@@ -2,9 +2,9 @@
 
 import { type Database, findPooling, type Pooling, readRows } from "../../db/mod.ts";
 import { type CheckResult, fail, pass } from "../check_result.ts";
-import { checkPushing } from "../login_checks.ts";
-import { evaluateLoginLimits } from "../login_limits.ts";
-import { evaluateServingLogin, readLogin } from "../logins.ts";
+import { checkPushing } from "../logins/checks.ts";
+import { evaluateLoginLimits } from "../logins/limits.ts";
+import { evaluateServingLogin, readLogin } from "../logins/rights.ts";
 import { type DatabaseVariable, toUnavailable } from "../unavailable.ts";
 import type { Known, Results } from "./context.ts";
 import { evaluateVersion, readSession } from "./session.ts";

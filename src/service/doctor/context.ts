@@ -6,7 +6,7 @@ import type { ProviderSettings } from "../../identity/mod.ts";
 import type { MailSettings } from "../../mail/mod.ts";
 import type { Preview } from "../../preview.ts";
 import type { CheckResult } from "../check_result.ts";
-import type { Login } from "../logins.ts";
+import type { Login } from "../logins/rights.ts";
 import type { DatabaseVariable } from "../unavailable.ts";
 import type { Connections } from "./checks.ts";
 import type { Session } from "./session.ts";

@@ -15,9 +15,9 @@ import {
 import { readMailState } from "../../records/mails/mod.ts";
 import { listIssues, makeIsolationCheck } from "../../tables/catalog/mod.ts";
 import { type CheckResult, pass } from "../check_result.ts";
-import { checkConsole } from "../login_checks.ts";
-import { evaluateLoginLimits } from "../login_limits.ts";
-import { evaluateIdentityLogin, readIdentityLogin, readLogin } from "../logins.ts";
+import { checkConsole } from "../logins/checks.ts";
+import { evaluateLoginLimits } from "../logins/limits.ts";
+import { evaluateIdentityLogin, readIdentityLogin, readLogin } from "../logins/rights.ts";
 import {
   checkCookieDomain,
   evaluateProxies,

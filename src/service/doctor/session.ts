@@ -8,7 +8,7 @@ import {
   readValue,
 } from "../../db/mod.ts";
 import { type CheckResult, fail, pass, warn } from "../check_result.ts";
-import { evaluateOpenFunctions } from "../login_limits.ts";
+import { evaluateOpenFunctions } from "../logins/limits.ts";
 import SESSION from "./session.sql" with { type: "text" };
 
 export type Session = {

@@ -5,10 +5,10 @@
  * @module
  */
 
-import { type Database, quoteName, readValue, SERVING_ROLES } from "../db/mod.ts";
-import { type CheckResult, fail, pass, warn } from "./check_result.ts";
+import { type Database, quoteName, readValue, SERVING_ROLES } from "../../db/mod.ts";
+import { type CheckResult, fail, pass, warn } from "../check_result.ts";
+import { type DatabaseVariable, toNoConnection } from "../unavailable.ts";
 import LOGIN from "./login.sql" with { type: "text" };
-import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
 
 /** A login's rights that matter for serving and pushing. */
 export type Login = {

@@ -1,7 +1,7 @@
 /** Checks the limits that keep a stolen login from exhausting connections, disk or locks. @module */
-import { quoteName } from "../std/quote.ts";
-import { type CheckResult, pass, warn } from "./check_result.ts";
-import type { Login } from "./logins.ts";
+import { quoteName } from "../../std/quote.ts";
+import { type CheckResult, pass, warn } from "../check_result.ts";
+import type { Login } from "./rights.ts";
 
 /** Warnings about a login without limits. A superuser never has limits, and gets a separate warning. */
 export function evaluateLoginLimits(found: Login): CheckResult[] {

@@ -1,14 +1,14 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
-import { type Database, readValue } from "../db/mod.ts";
-import { type CheckResult, fail, warn } from "./check_result.ts";
-import { evaluateLoginLimits } from "./login_limits.ts";
+import { type Database, readValue } from "../../db/mod.ts";
+import { type CheckResult, fail, warn } from "../check_result.ts";
+import { type DatabaseVariable, toNoConnection } from "../unavailable.ts";
+import { evaluateLoginLimits } from "./limits.ts";
 import {
   evaluateConsoleLogin,
   evaluatePushingLogin,
   findServingExcess,
   readLogin,
-} from "./logins.ts";
-import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
+} from "./rights.ts";
 
 type PushingOptions = {
   /** Connections of the serving login, or of the pushing login. */
