@@ -65,6 +65,13 @@ export const ACCEPTED: readonly Accepted[] = [
       adds(" updates rows that exist, an")(difference),
   },
   {
+    // The menu of the reference lists the guides.
+    why: "Former addresses below `/docs` lead to the new ones.",
+    explains: (difference) =>
+      onPages(/^\/docs(\/tables\/\w+)?$/)(difference) &&
+      adds('href="/docs/coming_from"')(difference),
+  },
+  {
     // Its pages start no worker, so that their policy allows none.
     why: "The Console searches, filters and sorts rows with conditions whatever `PREVIEW` is",
     explains: (difference) =>
