@@ -153,10 +153,10 @@ const SHORT_CHARS = 160;
 function renderDetails(entry: AuditEntry): Part {
   const { details } = entry;
   if (details === "{}") return "";
-  const hasFact = toFact(entry) !== undefined;
+  const isKnown = toFact(entry) !== undefined || NOISE.has(entry.action);
   return (
     <details>
-      <summary>{hasFact ? "Details" : renderText(toShortSummary(details))}</summary>
+      <summary>{isKnown ? "Details" : renderText(toShortSummary(details))}</summary>
       <pre class="list-details" tabindex="0">
         <code>
           <bdi>{details}</bdi>
@@ -176,7 +176,7 @@ function toSummary(details: string): string {
   const parsed = tryParseJson(details);
   if (!isObject(parsed)) return details;
   return Object.entries(parsed)
-    .map(([name, value]) => `${name}: ${toShort(value)}`)
+    .map(([name, value]) => `${toLabel(name)}: ${value === null ? "none" : toShort(value)}`)
     .join(", ");
 }
 
