@@ -71,10 +71,17 @@ $$;`;
  * A write first writes to the anchor, which makes it wait for a move of the app, and a move for it.
  */
 export const ON_SHARDS_NAMES = [
-  ...["shard_of", "name_shard", "locate_terms", "locate_indexes", "name_violation"],
+  ...[
+    "shard_of",
+    "name_shard",
+    "locate_terms",
+    "locate_indexes",
+    "locate_proofs",
+    "name_violation",
+  ],
 ] as const;
 const ON_SHARDS = `create or replace function rowhouse.shard_of(app uuid, name text) returns bigint
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   shard constant bigint :=
     get_shard_id_for_distribution_column(format('data.%I', name)::regclass, app);
@@ -93,6 +100,18 @@ begin
 end
 $$;
 ${LOCATE_TERMS}
+create or replace function rowhouse.locate_proofs(app uuid) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  name constant text :=
+    'proofs_' || get_shard_id_for_distribution_column('rowhouse.proofs'::regclass, app);
+begin
+  if to_regclass('rowhouse.' || name) is null then
+    raise exception '${MOVED}' using errcode = '08006';
+  end if;
+  return name;
+end
+$$;
 create or replace function rowhouse.locate_indexes(terms jsonb, indexes text[]) returns text[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select array(select rowhouse.name_shard(name, (terms ->> 'shard')::bigint)
@@ -118,15 +137,28 @@ const INDEXED: Change = [
   "terms := write.terms; indexes := rowhouse.locate_indexes(terms, indexes);",
 ];
 
+const PLANNED: Change = ["'force_generic_plan'", "'force_custom_plan'"];
+const HEARD = "pg_catalog.set_config('rowhouse.listens',";
+/** A proof is read in its shard, because Citus plans each statement three times. */
+const provedBy = (perform: string, select: string): Change[] => [
+  ["\nbegin\n", '\ndeclare\n  "$proved" pg_catalog.text;\nbegin\n'],
+  [perform, `execute pg_catalog.format($sql$${select}`],
+  ['from rowhouse.proofs as "$p"', 'from rowhouse.%I as "$p"'],
+  [
+    'all ("$p"."ended"));\n  return found;',
+    'all ("$p"."ended"))$sql$, rowhouse.locate_proofs($1))\n    into "$proved" using $1, $2, $3;\n  return "$proved" is not null;',
+  ],
+];
+
 /** What the functions of all tables do otherwise. An error has its names only in its message: Citus forwards no other field. */
 export const ADAPTED: Readonly<Record<string, readonly Change[]>> = {
   // Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value.
-  prove_read: [["'force_generic_plan'", "'force_custom_plan'"]],
-  prove_person_read: [["'force_generic_plan'", "'force_custom_plan'"]],
-  prove_person_write: [["'force_generic_plan'", "'force_custom_plan'"]],
-  prove_write: [["'force_generic_plan'", "'force_custom_plan'"]],
+  prove_read: [PLANNED, ...provedBy("perform from", "select 'read' from")],
+  prove_person_read: [PLANNED],
+  prove_person_write: [PLANNED],
+  prove_write: [PLANNED, ...provedBy(`perform ${HEARD}`, `select ${HEARD}`)],
   enter_set: [
-    ["'force_generic_plan'", "'force_custom_plan'"],
+    PLANNED,
     [
       "\nend\n$$",
       "\n  if bits is not null then\n    terms := rowhouse.locate_terms(app, terms);\n  end if;\nend\n$$",
