@@ -21,7 +21,7 @@ const PLAIN = new RegExp(
     ...["change", "retype", "replay", "live", "history", "listeners", "read_only", "first_request"],
     ...["reader", "fuzz", "lock_order", "walk_indexes", "long_texts", "claim_rows", "ended_use"],
     ...["signed_claims", "person_model", "attacks_push", "attacks_references", "stolen_login"],
-    ...["_cost_", "hostile_plan", "planted", "find_plans", "list_pipeline"],
+    ...["_cost_", "hostile_plan", "planted", "find_plans", "list_pipeline", "streams", "refresh"],
   ].join("|"),
 );
 /** By their text: of such changes, or with functions that are made by hand for one server. */

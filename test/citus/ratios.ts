@@ -1,9 +1,11 @@
 /**
- * `bun run bench:citus`: compares requests per second on Citus clusters of one worker, two workers, and so on, with a plain
- * database on the coordinator. The measurements alternate in one run, so only the ratios are meaningful.
+ * `bun run bench:citus`: compares the CPU time of the servers per call on Citus clusters of one worker, two workers, and so on, with a
+ * plain database on the coordinator. The measurements alternate in one run, so only the ratios are meaningful. On Linux.
  *
  * @module
  */
+import { readdirSync, readFileSync } from "node:fs";
+import { parentOf } from "../../bench/cpu.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
@@ -23,9 +25,10 @@ const PATH = "/v1/data/db/figures";
 const APPS = 12;
 /** Rows per app. */
 const ROWS = 50;
-const ROUNDS = 5;
-const ROUND_MS = 1500;
-const CALLERS = [1, 8];
+const ROUNDS = 3;
+const CALLS = 300;
+/** Of each node, straight from the service; 0: through the coordinator. */
+const NODE_POOL = Number(process.env["CITUS_NODE_POOL"] ?? 2);
 
 type Filled = { app: TestApp; ids: string[] };
 type Side = { service: TestService; filled: Filled[] };
@@ -67,7 +70,10 @@ const REQUESTS: readonly { name: string; send: Send; want: number }[] = [
 async function openSide(admin: string, workers: number): Promise<Side> {
   const isPlain = workers === 0;
   const cluster = { admin, serving: admin, prepare: true, isPlain, workers };
-  const service = await openTestService({ cluster });
+  const service = await openTestService({
+    cluster,
+    service: { nodeConnections: isPlain ? 0 : NODE_POOL },
+  });
   const filled: Filled[] = [];
   for (let count = 0; count < APPS; count++) {
     const app = await service.makeApp(SCHEMA);
@@ -79,22 +85,34 @@ async function openSide(admin: string, workers: number): Promise<Side> {
   return { service, filled };
 }
 
-/** Returns the requests per second of this many callers. */
-async function measure(
-  side: Side,
-  request: (typeof REQUESTS)[number],
-  callers: number,
-): Promise<number> {
-  const started = performance.now();
-  let count = 0;
-  const call = async (): Promise<void> => {
-    while (performance.now() - started < ROUND_MS) {
-      const status = await request.send(side, count++);
-      if (status !== request.want) throw new Error(`Status ${status}`);
-    }
-  };
-  await Promise.all(Array.from({ length: callers }, call));
-  return (count * 1000) / (performance.now() - started);
+type Cpu = ReadonlyMap<number, number>;
+
+/** The CPU time of the backends of a database so far, in microseconds, by their server. */
+function readCpu({ service }: Side): Cpu {
+  const backend = new RegExp(`^postgres: \\S+ ${service.database.name} `);
+  const servers = new Map<number, number>();
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (!backend.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"))) continue;
+      const parent = parentOf(Number(pid)) ?? 0;
+      const [ns = 0] = readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ").map(Number);
+      servers.set(parent, (servers.get(parent) ?? 0) + ns / 1000);
+    } catch {} // It has ended.
+  }
+  return servers;
+}
+
+type Cost = { all: number; busiest: number };
+
+/** The CPU time per call, of all servers and of the busiest. */
+async function measure(side: Side, request: (typeof REQUESTS)[number]): Promise<Cost> {
+  const before = readCpu(side);
+  for (let count = 0; count < CALLS; count++) {
+    const status = await request.send(side, count);
+    if (status !== request.want) throw new Error(`Status ${status}`);
+  }
+  const used = [...readCpu(side)].map(([server, us]) => (us - (before.get(server) ?? 0)) / CALLS);
+  return { all: used.reduce((sum, us) => sum + us, 0), busiest: Math.max(...used) };
 }
 
 function median(numbers: readonly number[]): number {
@@ -110,22 +128,24 @@ async function countWorkers(admin: Database): Promise<number> {
   return found?.workers ?? 0;
 }
 
-/** Prints a row: the requests per second on one PostgreSQL, and the ratio of each cluster to it. */
-async function compare(request: (typeof REQUESTS)[number], callers: number): Promise<void> {
-  const rounds: number[][] = [];
+/** Prints a row: the CPU time on one PostgreSQL, and of each cluster the ratio to it and the share of the busiest server. */
+async function compare(request: (typeof REQUESTS)[number]): Promise<void> {
+  const rounds: Cost[][] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    const found: number[] = [];
-    for (const side of sides) found.push(await measure(side, request, callers));
+    const found: Cost[] = [];
+    for (const side of sides) found.push(await measure(side, request));
     // The first round warms up the services.
     if (round > 0) rounds.push(found);
   }
-  const show = (value: number) => value.toFixed(2);
+  const of = (toNumber: (costs: Cost[]) => number) => median(rounds.map(toNumber));
   const ratios = sides.slice(1).map((_, index) => {
-    const all = rounds.map(([plain = 0, ...clusters]) => (clusters[index] ?? 0) / plain);
-    return `${show(median(all))} (${show(Math.min(...all))}–${show(Math.max(...all))})`;
+    const ratio = of(([plain, ...clusters]) => (clusters[index]?.all ?? 0) / (plain?.all ?? 0));
+    const busiest = of((costs) => costs[index + 1]?.busiest ?? 0);
+    return `${ratio.toFixed(2)} | ${busiest.toFixed()}`;
   });
-  const plainRate = median(rounds.map(([plain = 0]) => plain));
-  console.log(`| ${request.name} | ${callers} | ${plainRate.toFixed()} | ${ratios.join(" | ")} |`);
+  console.log(
+    `| ${request.name} | ${of(([plain]) => plain?.all ?? 0).toFixed()} | ${ratios.join(" | ")} |`,
+  );
 }
 
 const url = citusUrl();
@@ -136,8 +156,8 @@ if (url === undefined) {
 const workers = await withDatabase(url, countWorkers);
 const sides: Side[] = [];
 for (let count = 0; count <= workers; count++) sides.push(await openSide(url, count));
-const headings = sides.slice(1).map((_, index) => `${index + 1} worker${index === 0 ? "" : "s"}`);
-console.log(`| request | callers | one PostgreSQL, req/s | ${headings.join(" | ")} |`);
-console.log(`|---|---:|---:|${headings.map(() => "---:|").join("")}`);
-for (const request of REQUESTS) for (const callers of CALLERS) await compare(request, callers);
+const headings = sides.slice(1).map((_, n) => `${n + 1} workers: ratio | busiest server, µs`);
+console.log(`| request | one PostgreSQL, µs | ${headings.join(" | ")} |`);
+console.log(`|---|---:|${headings.map(() => "---:|---:|").join("")}`);
+for (const request of REQUESTS) await compare(request);
 for (const { service } of sides) await service.close();
