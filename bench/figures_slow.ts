@@ -1,7 +1,8 @@
 /** The pages' figures are equal to the newest saved result. */
 import { describe, expect, test } from "bun:test";
 import { PAGES, readPage, renderFigures, replaceFigures } from "./figures.ts";
-import type { RequestsResult } from "./requests.ts";
+import { show } from "./print.ts";
+import { type RequestsResult, ROWHOUSE } from "./requests.ts";
 import { readNewest } from "./results.ts";
 
 const [START, END] = ["<!-- figures -->", "<!-- /figures -->"];
@@ -33,4 +34,13 @@ test("the newest saved result has figures for every scenario of its run", () => 
 
 test.each(PAGES)("$page has the newest saved result: $marker", ({ page, marker, render }) => {
   expect(readPage(page)).toBe(replaceFigures(readPage(page), marker, render(readNewest())));
+});
+
+test("docs/limits.md has the rates of the newest saved result", () => {
+  const { scenarios } = readNewest().requests as RequestsResult;
+  const rates = scenarios
+    .filter(({ name }) => ["get", "list-100", "create"].includes(name))
+    .map(({ sides }) => `${show(sides[ROWHOUSE]?.perSecond)} a second |`);
+  expect(rates.length).toBe(3);
+  expect(rates.filter((rate) => !readPage("docs/limits.md").includes(rate))).toEqual([]);
 });

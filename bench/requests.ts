@@ -16,7 +16,7 @@ import {
 import { startServer } from "./servers.ts";
 import { type Stage, withStage } from "./stage.ts";
 
-const ROWHOUSE = "Rowhouse";
+export const ROWHOUSE = "Rowhouse";
 const CALL = "the call by pgbench";
 const PLAIN = "plain Bun.serve";
 const POSTGREST = "PostgREST's statements by pgbench";
