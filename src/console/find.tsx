@@ -187,16 +187,18 @@ function findPages(search: string): Hit[] {
   return PAGES.filter(({ name }) => foldSpelling(name).includes(foldSpelling(search)));
 }
 
-/** The pages of the apps that the first word finds: `crm keys`; without such an app, the actions on all apps: `new key`. */
+/** The pages of the apps that the first word finds: `crm keys`; without such an app, the actions on all apps, or on those that the last word finds: `new key`, `new key crm`. */
 async function findAppPages(visit: Visit, search: string): Promise<Hit[]> {
   const [, app = "", rest] = /^(\S+)(?:\s+(\S.*))?$/.exec(search) ?? [];
   const list = (found: string) =>
     readConsole(visit.deps, "list_apps", { search: found, after_slug: "", max_rows: MAX_HITS });
   const named = rest === undefined ? [] : (await list(app.toLowerCase())).apps;
   if (named.length === 0) {
-    const isAction = search.length >= MIN_PAGE_CHARS && listAppActions("").some(isMatch(search));
-    const { apps } = isAction ? await list("") : { apps: [] };
-    return toAppHits(apps, search, listAppActions);
+    const [, action = "", of = ""] = /^(.*\S)\s+(\S+)$/.exec(search) ?? [];
+    for (const [typed, found] of [[search, ""] as const, [action, of] as const])
+      if (typed.length >= MIN_PAGE_CHARS && listAppActions("").some(isMatch(typed)))
+        return toAppHits((await list(found.toLowerCase())).apps, typed, listAppActions);
+    return [];
   }
   const page = rest ?? "";
   const pushes = await findPushes(visit, named[0]?.slug, page);

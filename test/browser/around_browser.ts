@@ -159,6 +159,7 @@ test("the palette finds sections of the docs, pages of all apps, keys to rotate 
     await find("new key", "wiki: New key");
     await find("rotate", `Rotate ${id}`);
     expect(await options(page).filter({ hasText: "Revoke" }).count()).toBe(0);
+    await find("new key wik", "wiki: New key");
     await find(`rh_${id.slice(0, 6)}`, `Rotate ${id}`);
     for (const [filled, typed] of [
       ["", `rh_${id}.aB3aB3aB3`],
