@@ -282,7 +282,9 @@ function listInstalls(shape: Shape): string[] {
 
 /** Returns the sources of the example. */
 function readFiles(): [path: string, text: string][] {
-  const paths = [...new Glob("{*.ts,index.html,schema/*,src/*}").scanSync(EXAMPLE)];
+  const paths = ["*.{ts,html}", "schema/*", "src/*"].flatMap((pattern) => [
+    ...new Glob(pattern).scanSync(EXAMPLE),
+  ]);
   return paths.map((path) => [path, readFileSync(join(EXAMPLE, path), "utf8")]);
 }
 
