@@ -172,7 +172,7 @@ kill -KILL -- -$group || true; wait $group || true`);
     "the app moves to a second service with its ids, and the first service's key stops working",
     async () => {
       const archive = await measure("admin export-app", "wiki wiki.archive");
-      expect(archive).toContain("Wrote wiki.archive: 4 tables, 25001 rows, 2 migrations");
+      expect(archive).toMatch(/^Wrote wiki.archive: 2 tables, 25001 rows, \d migrations$/m);
       await run(
         "ln -s ../wiki/node_modules node_modules && cp ../wiki/package.json .",
         AS_OPERATOR,
@@ -184,7 +184,7 @@ kill -KILL -- -$group || true; wait $group || true`);
         options,
       );
       const imported = await measure("admin import-app", "../wiki/wiki.archive", AS_OPERATOR);
-      expect(imported).toMatch(/^Imported app wiki \(\S+\): 4 tables, 25001 rows, 2 migrations$/m);
+      expect(imported).toMatch(/^Imported app wiki \(\S+\): 2 tables, 25001 rows, \d migrations$/m);
       const scopes = "--scope data:read,data:write,schema:push";
       const key = readKey(await rowhouse(`admin issue-key wiki ${scopes}`, AS_OPERATOR));
       moved = readSettings({ key, port: 8790 });
