@@ -41,10 +41,9 @@ export function renderRow(
           class="select"
           form="selection"
           name="row"
-          value={id}
           aria-label={`Select row ${shortenId(id)}`}
         />{" "}
-        <a class="mono" data-edit href={to + query} title={id}>
+        <a class="mono" data-edit href={to + query}>
           {shortenId(id)}
         </a>
       </td>
