@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { clearPages } from "../../src/identity/cookies.ts";
 import { DEFAULT_SETTINGS, pageRoutes, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { MOVED } from "../../src/openapi/guides.tsx";
 import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { setDisabled } from "../../src/records/people/mod.ts";
@@ -120,6 +121,8 @@ WANT["GET /console/docs"] = { want: all(303) };
 WANT["GET /console/sign-in"] = { want: all(200) };
 WANT["POST /console/sign-in"] = { want: all(403) };
 
+for (const former of Object.keys(MOVED))
+  for (const ending of ["", ".md"]) WANT[`GET /docs/${former}${ending}`] = { want: all(308) };
 for (const { path } of docs) WANT[`GET ${path}`] ??= { want: all(200) };
 
 /** `test/console/matrix_test.ts` tries the other pages of the Console. */

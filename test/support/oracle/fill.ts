@@ -37,6 +37,8 @@ export async function fill(filled: Filled, sizes: Sizes): Promise<State> {
   return state;
 }
 
+const ROWS_AT_ONCE = 100;
+
 /** Creates rows that no rule and no unique constraint rejects. */
 export async function create(filled: Filled, table: ModelTable, count: number): Promise<State> {
   const { service, app, state } = filled;
@@ -51,9 +53,15 @@ export async function create(filled: Filled, table: ModelTable, count: number): 
     bodies.push(body);
   }
   if (bodies.length === 0) return state;
-  const created = await service.call(app, pathOf(table.name), { method: "POST", json: bodies });
-  if (created.status !== 201) throw new Error(`${created.text} for ${JSON.stringify(bodies)}`);
-  return withRows(state, table.name, (created.json as { rows: Row[] }).rows);
+  const rows: Row[] = [];
+  // A body has at most 100 KB.
+  for (let first = 0; first < bodies.length; first += ROWS_AT_ONCE) {
+    const json = bodies.slice(first, first + ROWS_AT_ONCE);
+    const created = await service.call(app, pathOf(table.name), { method: "POST", json });
+    if (created.status !== 201) throw new Error(`${created.text} for ${JSON.stringify(json)}`);
+    rows.push(...(created.json as { rows: Row[] }).rows);
+  }
+  return withRows(state, table.name, rows);
 }
 
 export function drawBody(filled: Filled, table: ModelTable, n: number): Body {
