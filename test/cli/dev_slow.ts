@@ -202,7 +202,10 @@ test("on a terminal dev asks before it drops rows, and an edit ends the question
   dev.type("y\n");
   await dev.until(/add column todos\.name/);
   expect((await callDev(asking.folder, rows)).json).toMatchObject({ rows: [{ name: null }] });
+  asking.write("schema/mod.ts", schemaText("{ todos: { name: t.string().required() } }"));
+  await dev.until(/To drop todos \(1 row\) instead, run rowhouse db push/);
   expect(await dev.kill("SIGINT")).toBe(0);
+  expect(dev.output()).not.toContain("Drop todos (1 row)");
 });
 
 const IDENTITY_PAGE = readBlocks(readFileSync(join(ROOT, "docs/identity.md"), "utf8"));

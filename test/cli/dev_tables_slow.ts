@@ -352,7 +352,7 @@ test("a question names all that is dropped", async () => {
   edit(mine, "{ $: { heading: t.string().required() } }");
   const held = await dev({ separate: "all" });
   expect(held).toContain("\n  /todos/heading: The schema declares a new required column");
-  expect(held).toContain("this drops todos (1 row). To drop it,");
+  expect(held).toContain("To drop todos (1 row) instead,");
   expect(await rows()).toEqual([{ titel: "Milk" }]);
 });
 
@@ -382,9 +382,7 @@ test("a table that another one references is dropped with the references", async
   const [todo] = await list();
   await create({ todo: todo?.["id"] }, `${t0}2`);
   edit(mine, `{ $: { titel: t.string().required(), x: t.string().required() }, ${comments} }`);
-  expect(await dev()).toContain(
-    "this drops todos2.todo (1 value) and todos (1 row). To drop them,",
-  );
+  expect(await dev()).toContain("To drop todos2.todo (1 value) and todos (1 row) instead,");
   expect(await dev(DROP)).not.toContain("Not pushed");
   expect(await rows()).toEqual([]);
   const [comment] = await local.service.query<Row>(`select todo from data."${t0}2"`);
@@ -443,7 +441,7 @@ test.each([
   const kept = await rows();
   edit(mine, `{ $: { titel: t.string().required(), ${after} } }`);
   const held = await dev();
-  expect(held).toContain(`this drops ${lost}`);
+  expect(held).toContain(left === undefined ? `To drop ${lost} instead,` : `this drops ${lost}`);
   expect(held).toContain(HELD);
   expect(await rows()).toEqual(kept);
   expect(await dev(DROP)).not.toContain("Not pushed");
@@ -504,7 +502,7 @@ test("rules stay while a decision is open, and follow the schema after it", asyn
 
   // Only the push finds rows without a value. Rules of a dropped column end, those of another table stay.
   schema(`${start}, hours: t.string().required()`, "true", other);
-  expect(await dev()).toContain("this drops todos (3 rows)");
+  expect(await dev()).toContain("To drop todos (3 rows) instead,");
   expect([await rulesOf(), await rulesOf(`${t0}2`)]).toEqual([
     "none",
     expect.stringContaining("lead"),

@@ -48,6 +48,7 @@ function describeSteps({ steps, notes }: Pick<Pushed, "steps" | "notes">, paint:
 function describeStep(step: string, paint: Paint): string {
   const [, sign] = /^([+~-]) /.exec(step) ?? [];
   if (sign !== undefined) return paint(RULE_PAINTS[sign] ?? "green", `  ${step}`);
+  if (step.startsWith("drop ")) return paint("yellow", `  - ${step}`);
   return CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`);
 }
 

@@ -216,6 +216,8 @@ type Loss = {
   what: string;
   /** False for a conversion, which can change values. */
   isDrop: boolean;
+  /** Whether the schema declares the table, which is dropped because its rows do not fit. */
+  isRecreated: boolean;
 };
 
 type Counting = {
@@ -255,7 +257,12 @@ async function countLosses(
       const name = column === undefined ? table : `${table}.${column}`;
       const what = `${name} (${showCount(rows.affected, column === undefined ? "row" : "value")})`;
       const isDrop = change.kind !== "retype_column";
-      losses.push({ table, ...(column === undefined ? {} : { column }), name, what, isDrop });
+      const isRecreated =
+        change.kind === "drop_table" && findTable(definition, table) !== undefined;
+      losses.push({
+        ...{ table, ...(column === undefined ? {} : { column }), name, what },
+        ...{ isDrop, isRecreated },
+      });
     }
     return losses;
   });
@@ -391,7 +398,11 @@ function describeRename({ from, to }: Rename, destination: Destination): string 
 
 function describeLosses(losses: readonly Loss[], destination: Destination): string {
   const names = losses.map(({ what }) => what).join(" and ");
-  return `Not pushed: this drops ${names}. To drop ${losses.length === 1 ? "it" : "them"}, run ${withDestination(PUSH, destination)} --yes: it first writes the rows to ${DROPPED_FOLDER}. dev serves the last good schema until then`;
+  const them = losses.length === 1 ? "it" : "them";
+  const push = `${withDestination(PUSH, destination)} --yes: it first writes the rows to ${DROPPED_FOLDER}. dev serves the last good schema until then`;
+  return losses.some(({ isRecreated }) => isRecreated)
+    ? `Not pushed: rows do not fit. Change the schema so that they can stay. To drop ${names} instead, run ${push}`
+    : `Not pushed: this drops ${names}. To drop ${them}, run ${push}`;
 }
 
 /** The answers with that of a person to an open decision; `undefined` if the person does not decide. */
@@ -401,6 +412,8 @@ export async function askForAnswers(
   { answers, signal }: { answers: Answers; signal?: AbortSignal },
 ): Promise<Answers | undefined> {
   if (rename === undefined) {
+    // Another schema keeps the rows: only the command, which the message names last, drops them.
+    if (losses.some(({ isRecreated }) => isRecreated)) return undefined;
     const names = losses.map(({ what }) => what).join(" and ");
     const reply = await ask(`Drop ${names}? [y/N]`, signal);
     if (!isYes(reply) || answers.drops === "all") return undefined;

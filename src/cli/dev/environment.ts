@@ -69,7 +69,11 @@ function checkFlag(
 export function describeIgnored(env: Environment): string | undefined {
   const ignored = Object.keys(env).filter((name) => isOfService(name) && env[name] !== "");
   if (ignored.length === 0) return undefined;
-  return `Notice: rowhouse dev ignores ${ignored.join(", ")}, which belong to a service. It uses its own PostgreSQL, or the database of --database <url>`;
+  const verb = ignored.length === 1 ? "which belongs" : "which belong";
+  const previews = ignored.includes("PREVIEW")
+    ? '. Turn previews on with --preview, or "previews" in rowhouse.json'
+    : "";
+  return `Notice: rowhouse dev ignores ${ignored.join(", ")}, ${verb} to a service. It uses its own PostgreSQL, or the database of --database <url>${previews}`;
 }
 
 function isOfService(name: string): boolean {

@@ -93,6 +93,7 @@ export function openPushes({ project, onPushed, config, admin, localUrl, file }:
       schema: `./${relative(folder, schema)}`,
       frontEnd: toFrontEnd(name.app),
       localUrl,
+      previews: config.PREVIEW,
     };
     const lines = path === "" ? describeTour(file, tour) : describeOther(file, tour.frontEnd);
     for (const line of lines) terminal.print(line);

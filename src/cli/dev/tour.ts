@@ -17,13 +17,17 @@ type TourOptions = {
   frontEnd: string;
   /** The address of the API for programs that cannot resolve `*.localhost`. */
   localUrl: string;
+  /** Those that are on. */
+  previews: readonly string[];
 };
 
 /** Lines for people: the addresses, and how to create and list rows. */
 export function describeTour(file: DevFile, options: TourOptions): string[] {
   const table = findTable(options.definition?.tables ?? []);
+  const { previews } = options;
+  const turnedOn = previews.length === 0 ? "" : `, previews ${previews.join(", ")}`;
   return [
-    `Rowhouse runs at ${file.baseUrl} (app ${file.app})`,
+    `Rowhouse runs at ${file.baseUrl} (app ${file.app}${turnedOn})`,
     "",
     "The app's key, with every scope:",
     `  ${file.apiKey}`,
