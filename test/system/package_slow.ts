@@ -405,7 +405,7 @@ describe("the package", () => {
     const files = (await runTool(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
     const listed = await listOwnFiles();
     const own = listed.filter((file) =>
-      /^(package\.json|README\.md|LICENSE|schema\/mod\.ts|docs\/\w+\.md|src\/db\/(code|migrations)\/.*\.sql|src\/(identity|pages)\/.*\.(bin|css|svg)|examples\/(board|todo)\/(package\.json|index\.html|vite\.config\.ts|(schema|src|server)\/.+))$/.test(
+      /^(package\.json|README\.md|LICENSE|\.env\.example|schema\/mod\.ts|docs\/\w+\.md|src\/db\/(code|migrations)\/.*\.sql|src\/(identity|pages)\/.*\.(bin|css|svg)|examples\/(board|todo)\/(package\.json|index\.html|vite\.config\.ts|(schema|src|server)\/.+))$/.test(
         file,
       ),
     );

@@ -168,16 +168,19 @@ function replaceRows(nodes: readonly Node[]): void {
   if (rows === null) return;
   const old = findGrid();
   const current = old === null ? undefined : findCurrent(old);
+  const wasNew = old?.tFoot != null && current?.row === countGridRows(old);
   const hadFocus = document.activeElement?.matches(`${ROWS} .grid-input`) === true;
   const fresh = element("div", {}, ...nodes);
   arrangeColumns(fresh);
   markRequested(fresh);
   delete rows.dataset["stale"];
   rows.replaceChildren(...fresh.childNodes);
-  startRows(current);
-  // The user may be typing: the input moves on to the same place.
   const grid = findGrid();
-  if (hadFocus && grid !== null && current !== undefined) focusCell(grid, current);
+  // The row that adds others is below those that were added.
+  const place = wasNew && current ? { ...current, row: countGridRows(grid) } : current;
+  startRows(place);
+  // The user may be typing: the input moves on to the same place.
+  if (hadFocus && grid !== null && place !== undefined) focusCell(grid, place);
 }
 
 /** A live event from before the request is not newer than the row. */
