@@ -134,6 +134,10 @@ test("rowhouse dev ignores the files of a service's secrets, too", () => {
   });
 });
 
+test("rowhouse dev that ignores PREVIEW says how previews are turned on", () => {
+  expect(describeIgnored({ PREVIEW: "filters", WORKERS: "2" })).toMatchSnapshot();
+});
+
 describe("a command", () => {
   let database: TestDatabase;
   beforeAll(async () => {
