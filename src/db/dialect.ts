@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { quoteLiteral } from "../std/quote.ts";
 import type { Database } from "./pool/mod.ts";
 
 type Rejection = { readonly message: string; readonly remedy: string };
@@ -37,6 +38,8 @@ export type Dialect = {
   readonly callBriefly?: (call: string, echo: string) => string;
   /** One statement of a message that changes tables. */
   readonly toStatement: (statement: string) => string;
+  /** The PL/pgSQL that runs the text of a migration. */
+  readonly runMigration: (sql: string) => string;
   /** The statements that follow the creation of an app's table. */
   readonly placeTable: (name: string) => readonly string[];
   /** The statements that create functions, from those for one PostgreSQL. */
@@ -65,6 +68,7 @@ export const PLAIN: Dialect = {
   callBriefly: (call, echo) =>
     `select case when pg_catalog.set_config('lock_timeout', '${SHORT_WAIT}', true) <> '' then ${call} end as body, ${echo}`,
   toStatement: (statement) => statement,
+  runMigration: (sql) => `execute ${quoteLiteral(sql)};`,
   placeTable: () => [],
   createFunctions: (statements) => statements,
 };

@@ -3,6 +3,7 @@
  * first.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { BY_APP } from "../../src/db/citus/anchor.ts";
 import { fillConstants } from "../../src/db/code/mod.ts";
 import { readCode } from "../../src/db/code/statements.ts";
 import {
@@ -10,6 +11,7 @@ import {
   readActions,
   renderDispatcher,
 } from "../../src/db/code/visitor_functions.ts";
+import { DIALECTS } from "../../src/db/dialects.ts";
 import { APP_SETTING } from "../../src/db/isolation.ts";
 import { readRun } from "../../src/db/migrations/long_step.ts";
 import { checksum, type MeasuredLock, MIGRATIONS } from "../../src/db/migrations/mod.ts";
@@ -172,6 +174,17 @@ describe("a change of a table", () => {
       ),
     ).toEqual([]);
     expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+
+  test("that a cluster distributes is made on every node", () => {
+    const ofNodes = /^alter table (rowhouse\.\w+)/gm;
+    const changed = MIGRATIONS.slice(1).flatMap(({ sql }) => [
+      ...[...sql.matchAll(ofNodes)].filter(([, name = ""]) => BY_APP.some((own) => own === name)),
+    ]);
+    expect(changed.length).toBeGreaterThan(4);
+    const rendered = MIGRATIONS.slice(1).map(({ sql }) => DIALECTS.citus.runMigration(sql));
+    const forwarded = /propagation = 'on'; [^;]+; execute 'alter table rowhouse\./g;
+    expect(rendered.join("\n").match(forwarded)).toHaveLength(changed.length);
   });
 
   test("has the locks that the plan of an upgrade lists, as PostgreSQL takes them", async () => {

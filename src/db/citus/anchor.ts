@@ -13,3 +13,6 @@ export const IS_DISTRIBUTED_SQL = `pg_catalog.to_regclass('${ANCHOR}') is not nu
 export async function isDistributed(db: Database): Promise<boolean> {
   return await readValue<boolean>(db, `select ${IS_DISTRIBUTED_SQL}`);
 }
+
+/** The service's tables that are distributed by app. */
+export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;

@@ -9,9 +9,9 @@ import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { type Database, readRows, readValue } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { LOCK_BUDGET_MS } from "../sql_constants.ts";
-import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
+import { ANCHOR, BY_APP, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 import { ADAPTED, findFunction, ON_SHARDS_NAMES } from "./functions.ts";
-import { BY_APP, EVERYWHERE, renderBodies } from "./set_up.ts";
+import { EVERYWHERE, renderBodies } from "./set_up.ts";
 
 /** The prefix of every progress line. */
 export const PROGRESS = "rowhouse: ";

@@ -7,8 +7,8 @@
 import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import type { Dialect, LargeTableOptions } from "../dialect.ts";
 import type { Database } from "../pool/mod.ts";
-import { ONLY_HERE } from "../sql_constants.ts";
-import { ANCHOR } from "./anchor.ts";
+import { NODES_IN_TURN, ONLY_HERE } from "../sql_constants.ts";
+import { ANCHOR, BY_APP } from "./anchor.ts";
 import { askNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
 
@@ -33,6 +33,7 @@ export const CITUS: Dialect = {
   // Citus delegates a call to another node only if the statement selects just the call, or selects from one call.
   callWithEcho: (call, echo) => `select body, ${echo} from ${call} as called (body)`,
   toStatement: toBlock,
+  runMigration,
   placeTable: (name) => [
     toBlock(
       `perform create_distributed_table(${quoteLiteral(`data.${quoteName(name)}`)}, 'app_id', colocate_with := ${quoteLiteral(ANCHOR)})`,
@@ -43,7 +44,7 @@ export const CITUS: Dialect = {
     // Two connections to one node, for the function and for its distribution, would wait for each other.
     ONLY_HERE,
     ...statements,
-    "set local citus.enable_ddl_propagation = 'on'",
+    FORWARDED,
     ...signatures.map((signature) => {
       const place = signature.endsWith("()") ? "" : `, '$1', ${quoteLiteral(ANCHOR)}`;
       return toBlock(`perform create_distributed_function(${quoteLiteral(signature)}${place})`);
@@ -51,6 +52,23 @@ export const CITUS: Dialect = {
   ],
   findLargeTables,
 };
+
+/** Ends `ONLY_HERE`. */
+const FORWARDED = "set local citus.enable_ddl_propagation = 'on'";
+/** A change of a table that is distributed: every node needs it, before the code that expects it. */
+const ON_NODES = new RegExp(
+  `^(alter table (?:${BY_APP.join("|").replaceAll(".", "\\.")})\\b[^;]*;)`,
+  "m",
+);
+
+/** A cluster forwards a whole text or nothing of it, so the changes for all nodes are texts of their own. */
+function runMigration(sql: string): string {
+  const statements = sql.split(ON_NODES).map((part, index) => {
+    const execute = `execute ${quoteLiteral(part)};`;
+    return index % 2 === 0 ? execute : `${FORWARDED}; ${NODES_IN_TURN}; ${execute} ${ONLY_HERE};`;
+  });
+  return statements.join("\n");
+}
 
 function toBlock(statement: string): string {
   return `do ${quoteBody(`begin ${statement}; end`)}`;

@@ -12,7 +12,7 @@ import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { type Database, readValue, SERVICE_QUEUE } from "../pool/mod.ts";
 import { LOCK_BUDGET_MS } from "../sql_constants.ts";
-import { ANCHOR, isDistributed } from "./anchor.ts";
+import { ANCHOR, BY_APP, isDistributed } from "./anchor.ts";
 import { ClusterError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { letRolesIn, NODE_LOGINS } from "./logins.ts";
@@ -52,8 +52,6 @@ export async function holdNewNodes(db: Database): Promise<void> {
 /** Limits the number of nodes. Each additional shard makes tables larger and pushes slower (docs/scaling.md). */
 export const SHARDS = 8;
 
-/** The service's tables that are distributed by app. */
-export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;
 /** Tables with the same row on every node. */
 export const EVERYWHERE = "rowhouse.tag_seed";
 /**

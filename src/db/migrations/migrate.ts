@@ -8,7 +8,6 @@
 import { quoteLiteral } from "../../std/quote.ts";
 import { readDialect } from "../dialects.ts";
 import type { Database } from "../pool/mod.ts";
-import { NODES_IN_TURN, ONLY_HERE } from "../sql_constants.ts";
 import { rejectBlockers, toBlockedError } from "./blockers.ts";
 import { readRun, runLongStep } from "./long_step.ts";
 import { BECOME_OWNER, type Report, renderStart, send, UpgradeError } from "./message.ts";
@@ -80,7 +79,9 @@ export async function migrate(
     }
     const dialect = await readDialect(admin);
     const renewal = isLast ? renderRenewal(dialect, "renew", { hasCode, isContracted }) : undefined;
-    const text = renderPart(part, release, { renewal, isContracted, hasNodes: dialect.hasNodes });
+    const text = renderPart(part, release, {
+      ...{ renewal, isContracted, runMigration: dialect.runMigration },
+    });
     const [row] = (await sendPart(admin, text, report)) ?? [];
     // A concurrent process was faster.
     if (row === undefined) continue;
@@ -104,19 +105,23 @@ async function sendPart(admin: Database, text: string, report: Report) {
   }
 }
 
-type Rest = { renewal: string | undefined; isContracted: boolean; hasNodes: boolean };
+type Rest = {
+  renewal: string | undefined;
+  isContracted: boolean;
+  runMigration: (sql: string) => string;
+};
 
 /** Files, and after the last one the code. */
 function renderPart(
   part: readonly ServiceMigration[],
   release: Release,
-  { renewal, isContracted, hasNodes }: Rest,
+  { renewal, isContracted, runMigration }: Rest,
 ): string {
   const isFirst = part.some(({ number }) => number === 1);
   const files = part.map(
     (
       migration,
-    ) => `${readRun(migration) === "in one transaction" ? renderFile(migration, hasNodes) : ""}
+    ) => `${readRun(migration) === "in one transaction" ? renderFile(migration, runMigration) : ""}
 insert into rowhouse.service_migrations (number, name, checksum)
 values (${migration.number}, ${quoteLiteral(migration.name)}, ${quoteLiteral(checksum(migration))});`,
   );
@@ -135,18 +140,9 @@ ${isFirst && renewal === undefined ? "" : renderRecord(release, { digest: renewa
 select nullif(pg_catalog.current_setting('rowhouse.renewed', true), '')::pg_catalog.json as renewed;`;
 }
 
-/** A change of a table that a cluster distributes: every node needs it, before the code that expects it. */
-const ON_NODES = /^(alter table rowhouse\.(?:proofs|idempotency_keys)\b[^;]*;)/m;
-const EVERYWHERE = [ONLY_HERE.replace("off", "on"), NODES_IN_TURN].join("; ");
-
-/** Parsed with the settings of the message: the files contain texts with backslashes. A cluster forwards a whole text. */
-function renderFile({ sql }: ServiceMigration, hasNodes: boolean): string {
-  const parts = hasNodes ? sql.split(ON_NODES) : [sql];
-  const statements = parts.map((part, index) => {
-    const execute = `execute ${quoteLiteral(part)};`;
-    return index % 2 === 0 ? execute : `${EVERYWHERE}; ${execute} ${ONLY_HERE};`;
-  });
-  return `do $rowhouse$ begin ${statements.join("\n")} end $rowhouse$;`;
+/** Parsed with the settings of the message: the files contain texts with backslashes. */
+function renderFile({ sql }: ServiceMigration, run: Rest["runMigration"]): string {
+  return `do $rowhouse$ begin ${run(sql)} end $rowhouse$;`;
 }
 
 /** Whether a concurrent `rowhouse migrate --contract` was faster. */

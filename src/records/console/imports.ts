@@ -1,4 +1,5 @@
 /** Imports of files in the Console: their lines, what they wrote, and the entries of the audit log that they make. @module */
+import type { Written } from "../../rows/mod.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import { type Checked, count, flag, many, orNull, record, text, time } from "../actions/columns.ts";
 
@@ -33,12 +34,10 @@ export type Import = Checked<typeof IMPORT>;
 export const IMPORTS_READ = record({ imports: many(IMPORT) });
 export const IMPORT_READ = record({ lastId: count(), ids: many(count()), rowIds: many(text()) });
 
-type Wrote = { created: number; changed: number; deleted: number };
-
 type Entry =
   | { step: "begin_import"; about: { act: string; file: string; digest: string; rows: number } }
   | { step: "begin_undo"; about: { act: string; of: string; file: string } }
-  | { step: "import_rows" | "undo_import"; about: { act: string; file: string; wrote: Wrote } };
+  | { step: "import_rows" | "undo_import"; about: { act: string; file: string; wrote: Written } };
 
 /** @throws {Problem} unknown_table */
 export async function logImport(
